@@ -19,8 +19,8 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, spa
 use prost::Message;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Evidence, Exchanges, MachineDelta, Place,
-    Warning, WarningCode, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Exchanges, MachineDelta, Place, Warning, Window,
+    WindowCpu,
 };
 use windage_record::{
     Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
@@ -257,16 +257,15 @@ fn entries() -> Vec<Entry> {
 }
 
 fn warning() -> Warning {
-    let evidence = [
-        ("steal_ns", Evidence::Number(120_000.0)),
-        ("state", Evidence::Text("busy".to_owned())),
-    ];
-    Warning {
-        code: WarningCode::ALL[0],
-        text: "something was seen".to_owned(),
-        evidence: evidence
-            .map(|(name, value)| (name.to_owned(), value))
-            .into(),
+    Warning::Errors {
+        failed: 3,
+        sent: 1000,
+        connect_errors: None,
+        timeouts: Some(3),
+        closed: None,
+        protocol_errors: None,
+        answers_4xx: None,
+        answers_5xx: None,
     }
 }
 

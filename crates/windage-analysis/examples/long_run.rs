@@ -19,10 +19,10 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use windage_analysis::{Records, analyse, detailed, of_run_directory, wire};
+use windage_analysis::{Records, analyse, detailed, of_run_directory};
 use windage_model::{
     Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta,
-    Order, Outlier, Place, Role, StatusClasses, Warning, WarningCode, Window, WindowCpu,
+    Order, Outlier, Place, Role, StatusClasses, Warning, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd,
@@ -87,9 +87,8 @@ fn analysed(run: &RunDir) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     let analysis = of_run_directory(run)?;
     let whole_s = began.elapsed().as_secs_f64();
-    let json_bytes = wire::to_json(&analysis).to_string().len();
     println!(
-        "with quantiles: {whole_s:.2} s, {:.0} MB at most, {json_bytes} bytes of JSON",
+        "with quantiles: {whole_s:.2} s, {:.0} MB at most",
         most_memory_mb()?
     );
     drop(analysis);
@@ -217,10 +216,10 @@ impl Maker {
         let cost_ns = 50_000.0 * (1.0 + 0.002 * f64::from(place.arm.0) + 0.02 * self.random.unit());
         let cpu_ns = ns(completed as f64 * cost_ns);
         let warnings = match self.random.below(100) {
-            0 => vec![
-                Warning::new(WarningCode::SendLag, "The generator was late.")
-                    .with("send_lag_ns_p99", 120_000.0),
-            ],
+            0 => vec![Warning::Steal {
+                steal_ns: 12_000_000,
+                window_ns: WINDOW_NS,
+            }],
             _ => vec![],
         };
         Window {

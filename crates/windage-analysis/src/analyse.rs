@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Role};
+use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Reason, Role};
 use windage_record::{Ending, RecordError, RunDir, RunState, Timing};
 use windage_stats::Confidence;
 
@@ -161,7 +161,8 @@ impl<'a> Run<'a> {
             {
                 let lost = fidelity::warning(&arm.name, fidelity);
                 let other = fidelity::unexpected_telemetry(&arm.name, fidelity, facts.expected);
-                validity.reasons.extend(lost.into_iter().chain(other));
+                let found = lost.into_iter().chain(other);
+                validity.reasons.extend(found.map(Reason::from));
             }
         }
         Analysis {
@@ -333,10 +334,11 @@ impl<'a> Run<'a> {
     fn warning_cpu(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
         for metric in [Metric::CpuPerRequest, Metric::CpuPerIteration] {
             if let Some(of_cpu) = metrics.get_mut(&metric) {
-                of_cpu
-                    .validity
-                    .reasons
-                    .extend(validity::of_cpu(&self.records.ledgers, arm));
+                of_cpu.validity.reasons.extend(
+                    validity::of_cpu(&self.records.ledgers, arm)
+                        .into_iter()
+                        .map(Reason::from),
+                );
             }
         }
     }

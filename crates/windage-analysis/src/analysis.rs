@@ -9,8 +9,8 @@ use windage_model::{
 use windage_record::Placed;
 
 use crate::{
-    AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Planning,
-    Script, Stages,
+    AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Item,
+    Missing, Planning, Script, Stages,
 };
 
 /// All results of one run; for a run under several loads, from its windows under one of them.
@@ -268,49 +268,23 @@ pub struct MetricAnalysis {
 }
 
 impl MetricAnalysis {
+    /// Why the difference or its ratio is missing; `None` when there are both.
+    #[must_use]
+    pub fn missing(&self, metric: Metric) -> Option<Missing> {
+        match (&self.difference, metric) {
+            (Err(missing), _) => Some(missing.clone()),
+            (Ok(difference), _) if difference.relative.is_some() => None,
+            (Ok(_), Metric::CpuPerSpan) => Some(Missing::NoBaselinePer(Item::Span)),
+            (Ok(_), Metric::CpuPerEvent) => Some(Missing::NoBaselinePer(Item::Event)),
+            (Ok(_), _) => Some(Missing::NoRatio),
+        }
+    }
+
     /// Whether the 95 % interval excludes zero; `None` without an interval.
     #[must_use]
     pub fn exceeds_zero(&self) -> Option<bool> {
         let difference = self.difference.as_ref().ok()?;
         let interval = difference.relative.as_ref().unwrap_or(&difference.absolute);
         Some(interval.excludes_zero())
-    }
-}
-
-/// Why a figure is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// The kind.
-    pub code: MissingCode,
-    /// A sentence for people.
-    pub text: String,
-}
-
-/// The kinds of missing figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MissingCode {
-    /// The baseline is not compared with itself.
-    Baseline,
-    /// Nothing was measured.
-    NotMeasured,
-    /// Too little was measured for an interval.
-    TooFew,
-    /// The baseline is zero, so there is no ratio.
-    BaselineZero,
-    /// No telemetry arrived from which to compute the figure.
-    NothingDelivered,
-}
-
-impl MissingCode {
-    /// The word used in files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MissingCode::Baseline => "baseline",
-            MissingCode::NotMeasured => "not_measured",
-            MissingCode::TooFew => "too_few",
-            MissingCode::BaselineZero => "baseline_zero",
-            MissingCode::NothingDelivered => "nothing_delivered",
-        }
     }
 }

@@ -3,14 +3,17 @@
 
 use hdrhistogram::Histogram;
 use serde_json::Value;
-use windage_model::{ArmIndex, LoadModel, Metric, Order, Soundness, Warning, WarningCode};
+use windage_model::{
+    ArmIndex, DriftOver, Evidence, LoadModel, Metric, Order, Soundness, Warning, WarningCode,
+    fixtures,
+};
 use windage_record::{
     Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, Expected,
     ExportDelay, TraceSample,
 };
 
 use crate::fixture::{self, Recorded};
-use crate::{Analysis, MissingCode, Timed, analyse, wire};
+use crate::{Analysis, MissingCode, Timed, analyse};
 
 const TREATMENT: ArmIndex = ArmIndex(2);
 
@@ -164,7 +167,7 @@ const CASES: &[Case] = &[
         spoil: |run| {
             for window in &mut run.windows {
                 if window.place.arm == TREATMENT {
-                    let died = Warning::new(WarningCode::ServiceDied, "It exited.");
+                    let died = fixtures::warning(WarningCode::ServiceDied);
                     window.warnings.push(died);
                 }
             }
@@ -187,7 +190,7 @@ const CASES: &[Case] = &[
         spoil: |run| {
             for window in &mut run.windows {
                 if window.place.arm == ArmIndex::BASELINE {
-                    let died = Warning::new(WarningCode::ServiceDied, "It exited.");
+                    let died = fixtures::warning(WarningCode::ServiceDied);
                     window.warnings.push(died);
                 }
             }
@@ -199,7 +202,7 @@ const CASES: &[Case] = &[
         what: "everything void",
         spoil: |run| {
             for window in &mut run.windows {
-                let died = Warning::new(WarningCode::ServiceDied, "It exited.");
+                let died = fixtures::warning(WarningCode::ServiceDied);
                 window.warnings.push(died);
             }
         },
@@ -310,12 +313,14 @@ const CASES: &[Case] = &[
         what: "evidence that is not a number",
         spoil: |run| {
             for window in &mut run.windows {
-                let warning = Warning::new(WarningCode::Steal, "The processor was taken away.");
-                window.warnings.push(warning.with("steal_share", f64::NAN));
+                window.warnings.push(Warning::Trend {
+                    change: f64::NAN,
+                    over: DriftOver::Run,
+                });
             }
         },
         cpu: Ok(()),
-        warning: Some(WarningCode::Steal),
+        warning: Some(WarningCode::Trend),
     },
 ];
 
@@ -340,7 +345,7 @@ fn any_record_has_a_defined_answer() {
             assert_eq!(cpu(&analysis, model), case.cpu, "{what}");
             if let Some(code) = case.warning {
                 let mut reasons = analysis.validity.reasons.iter();
-                assert!(reasons.any(|warning| warning.code == code), "{what}");
+                assert!(reasons.any(|warning| warning.code() == code), "{what}");
             }
             assert_whole(&analysis, &what);
         }
@@ -366,7 +371,7 @@ fn cpu(analysis: &Analysis, model: LoadModel) -> Result<(), MissingCode> {
     // A metric that neither side has is omitted.
     let found = analysis.arms[TREATMENT.get()].metrics.get(&metric);
     let difference = &found.ok_or(MissingCode::NotMeasured)?.difference;
-    let missing = |missing: &crate::Missing| missing.code;
+    let missing = |missing: &crate::Missing| missing.code();
     difference.as_ref().map(|_| ()).map_err(missing)
 }
 
@@ -393,11 +398,12 @@ fn assert_whole(analysis: &Analysis, what: &str) {
         }
     }
     for warning in &analysis.validity.reasons {
-        let mut words = warning.text.split(|c: char| !c.is_alphanumeric());
-        let is_figure = !words.any(|word| ["inf", "NaN"].contains(&word));
-        assert!(is_figure, "{what}: {}", warning.text);
+        // Of windows, it is what was recorded.
+        let is_figure = |of: &Evidence| !matches!(of, Evidence::Number(n) if !n.is_finite());
+        let is_whole = warning.windows.is_some() || warning.evidence().values().all(is_figure);
+        assert!(is_whole, "{what}: {warning:?}");
     }
-    let json = wire::to_json(analysis);
+    let json = fixture::to_json(analysis);
     let arms = json["arms"].as_array().unwrap();
     assert_eq!(arms.len(), analysis.arms.len(), "{what}");
     for metric in arms.iter().flat_map(|arm| arm["metrics"].as_object()) {

@@ -10,6 +10,7 @@ mod deferred;
 mod differs;
 mod metric;
 mod plan_diff;
+mod shared_arms;
 #[cfg(test)]
 mod tests;
 mod warnings;
@@ -25,7 +26,7 @@ use crate::{Analysis, ArmAnalysis};
 pub use differs::{Differing, Differs};
 pub use metric::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
 pub use plan_diff::{PlanLine, PlanTag};
-pub use warnings::{ComparisonWarning, ComparisonWarningCode};
+pub use warnings::{ComparisonEvidence, ComparisonWarning, ComparisonWarningCode};
 
 /// The comparison of two runs, and the differences between their plans.
 #[derive(Clone, Debug, PartialEq)]
@@ -230,9 +231,6 @@ pub fn compare(a: &Analysis, b: &Analysis) -> Comparison {
     }
 }
 
-/// How many names a sentence lists.
-const LISTED: usize = 5;
-
 /// A load of both runs.
 type Pair<'a> = (&'a Analysis, &'a Analysis);
 
@@ -270,16 +268,6 @@ fn load_name(load: &Analysis) -> String {
 
 fn regime((a, b): Pair<'_>) -> Option<String> {
     a.regime.clone().or_else(|| b.regime.clone())
-}
-
-/// Names for a sentence; of many, the first ones.
-fn listed(names: &[&str]) -> String {
-    let (shown, left) = names.split_at(names.len().min(LISTED));
-    let mut text = shown.join(", ");
-    if !left.is_empty() {
-        text.push_str(&format!(" and {} more", left.len()));
-    }
-    text
 }
 
 fn compared_run(of: &Analysis) -> ComparedRun {

@@ -1,13 +1,15 @@
 //! From a location with its scatter to the reported result: intervals, verdict, and how firm they
 //! are.
 
-use windage_model::{ArmIndex, Difference, Direction, Interval, Method, Metric, Validity, Verdict};
+use windage_model::{
+    ArmIndex, Difference, Direction, Interval, Method, Metric, Reason, Validity, Verdict,
+};
 use windage_stats::{
     Confidence, TwoLevel, TwoLevelError, UnitKind, VerdictRule, sequence_settles, settles,
 };
 
 use crate::compare::{Comparison, Rules, Scale};
-use crate::{InFamily, Inference, MetricAnalysis, Missing, MissingCode, Seat};
+use crate::{InFamily, Inference, MetricAnalysis, Missing, Seat};
 
 /// The comparison as it is reported.
 pub(crate) fn conclude(
@@ -41,7 +43,7 @@ pub(crate) fn conclude(
         windows: of.windows,
         rounds: of.rounds,
         validity: Validity {
-            reasons: of.warnings,
+            reasons: of.warnings.into_iter().map(Reason::from).collect(),
         },
         inference: Inference {
             endless_in: seat.filter(|_| in_family.is_none()),
@@ -58,28 +60,15 @@ pub(crate) fn difference(
     rules: Rules,
     of: &Comparison,
 ) -> Result<Difference, Missing> {
-    let (code, text) = match &of.location {
-        _ if arm == ArmIndex::BASELINE => (
-            MissingCode::Baseline,
-            "The baseline is what the others are compared with.",
-        ),
-        Err(TwoLevelError::NoValues) if of.baseline == Some(0.0) => (
-            MissingCode::BaselineZero,
-            "The baseline is zero, so there is no ratio.",
-        ),
-        Err(TwoLevelError::NoValues) if of.baseline.is_some() && of.arm.is_some() => (
-            MissingCode::TooFew,
-            "Both sides were measured, but never enough of both in the same block to compare.",
-        ),
-        Err(TwoLevelError::NoValues) if of.windows > 0 => (
-            MissingCode::TooFew,
-            "The measurements give no value: too few answers, or a counter that can't be read.",
-        ),
-        Err(TwoLevelError::NoValues) => (MissingCode::NotMeasured, "No usable window has a value."),
-        Err(TwoLevelError::OneValue) => (
-            MissingCode::TooFew,
-            "One value per side: without scatter there is no interval. Measure more rounds.",
-        ),
+    let missing = match &of.location {
+        _ if arm == ArmIndex::BASELINE => Missing::Baseline,
+        Err(TwoLevelError::NoValues) if of.baseline == Some(0.0) => Missing::BaselineZero,
+        Err(TwoLevelError::NoValues) if of.baseline.is_some() && of.arm.is_some() => {
+            Missing::NeverTogether
+        }
+        Err(TwoLevelError::NoValues) if of.windows > 0 => Missing::NoneComputed,
+        Err(TwoLevelError::NoValues) => Missing::NoValue,
+        Err(TwoLevelError::OneValue) => Missing::OneValue,
         Ok(location) => {
             let found = match of.scale {
                 Scale::Difference => plain_difference(location, of.rounds, rules),
@@ -88,15 +77,10 @@ pub(crate) fn difference(
             if let Some(found) = found {
                 return Ok(found);
             }
-            (
-                MissingCode::TooFew,
-                "The run could stop early, and with so few launches or batches an interval that \
-                 holds at every look is unbounded.",
-            )
+            Missing::UnboundedSequence
         }
     };
-    let text = text.to_owned();
-    Err(Missing { code, text })
+    Err(missing)
 }
 
 /// The interval with the error of its whole family controlled, and the verdict from it.

@@ -4,7 +4,7 @@
 //! Each check asks twice: whether the effect is more than chance (at 1 %), and whether it exceeds
 //! the equivalence margin. Otherwise long runs would get warnings about effects that do not matter.
 
-use windage_model::{Warning, WarningCode};
+use windage_model::{DriftOver, Warning};
 use windage_stats::{Location, Over, bimodal, location, onset, trend_over};
 
 use crate::compare::Ratios;
@@ -26,30 +26,21 @@ pub(crate) fn warnings(ratios: &Ratios, margin: f64) -> Vec<Warning> {
 
 fn warm_up_not_over(launches: &[Vec<f64>], margin: f64) -> Option<Warning> {
     let onset = onset(launches).filter(|o| o.significant && o.excess.abs() > margin)?;
-    let text = format!(
-        "The first blocks of launches give a difference that is {:+.2} % from that of the later \
-         ones: the warm-up was too short. Use a longer `design.warmup`.",
-        onset.excess.exp_m1() * 100.0
-    );
-    let warning = Warning::new(WarningCode::WarmupTooShort, text);
-    Some(warning.with("excess", onset.excess.exp_m1()))
+    Some(Warning::WarmupTooShort {
+        excess: onset.excess.exp_m1(),
+    })
 }
 
 fn trend(launches: &[Vec<f64>], margin: f64) -> Option<Warning> {
     let trend = trend_over(launches);
     let trend = trend.filter(|t| t.significant && t.change_over_series.abs() > margin)?;
-    let over = match trend.over {
-        Over::Launch => "from the beginning of a launch to its end",
-        Over::Run => "from the first launch to the last",
-    };
-    let text = format!(
-        "The difference itself changes, by {:+.2} % {over}: the figure is a mean over that drift. \
-         Check whether the arm's cost grows with time, or whether something was started or ended \
-         on the machine.",
-        trend.change_over_series.exp_m1() * 100.0
-    );
-    let warning = Warning::new(WarningCode::Trend, text);
-    Some(warning.with("change", trend.change_over_series.exp_m1()))
+    Some(Warning::Trend {
+        change: trend.change_over_series.exp_m1(),
+        over: match trend.over {
+            Over::Launch => DriftOver::Launch,
+            Over::Run => DriftOver::Run,
+        },
+    })
 }
 
 fn two_kinds_of_launches(ratios: &Ratios, margin: f64) -> Option<Warning> {
@@ -60,19 +51,12 @@ fn two_kinds_of_launches(ratios: &Ratios, margin: f64) -> Option<Warning> {
         .map(|l| Some(l.error()?.standard_error))
         .collect();
     let modes = bimodal(&locations, &errors?).filter(|m| m.high - m.low > margin)?;
-    let text = format!(
-        "Launch results are bimodal, {} near {:+.2} % and {} near {:+.2} %: the mean depends on \
-         how many of each occurred. More rounds make it steadier; finding the cause is better.",
-        modes.in_low,
-        modes.low.exp_m1() * 100.0,
-        modes.in_high,
-        modes.high.exp_m1() * 100.0
-    );
-    let warning = Warning::new(WarningCode::BimodalLaunches, text)
-        .with("low", modes.low.exp_m1())
-        .with("high", modes.high.exp_m1())
-        .with("launches_low", modes.in_low as f64);
-    Some(warning.with("launches_high", modes.in_high as f64))
+    Some(Warning::BimodalLaunches {
+        low: modes.low.exp_m1(),
+        high: modes.high.exp_m1(),
+        launches_low: modes.in_low as u64,
+        launches_high: modes.in_high as u64,
+    })
 }
 
 /// Means of consecutive values, at most [`POINTS`] of them.
@@ -101,7 +85,7 @@ mod tests {
 
     #[test]
     fn each_course_has_its_warning() {
-        use WarningCode::*;
+        use windage_model::WarningCode::{self, *};
         type Value = fn(u32, u32) -> f64;
         let table: &[(&str, u32, u32, Value, &[WarningCode])] = &[
             ("noise alone", 3, 60, |_, _| 0.1, &[]),
@@ -145,7 +129,7 @@ mod tests {
         ];
         for &(why, launches, blocks, value, expected) in table {
             let found = warnings(&ratios(launches, blocks, value), 0.005);
-            let codes: Vec<_> = found.iter().map(|d| d.code).collect();
+            let codes: Vec<_> = found.iter().map(Warning::code).collect();
             for code in expected {
                 assert!(codes.contains(code), "{why}: {codes:?}");
             }

@@ -6,14 +6,15 @@ use std::convert::Infallible;
 
 use windage_model::{
     Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta,
-    Order, Place, Role, StatusClasses, Window, WindowCpu,
+    Order, Place, Reason, Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
     LoadScope, Manifest, ManifestArm,
 };
 
-use crate::Records;
+use crate::wire::{self, Sentences};
+use crate::{Analysis, Compared, ComparisonWarning, Missing, Records};
 
 /// A recorded run, which a test can change before it is gathered.
 #[derive(Clone, Debug)]
@@ -56,6 +57,33 @@ impl Recorded {
 }
 
 /// A valid window of a thousand requests that cost 50 µs each.
+/// Codes in place of sentences.
+struct Codes;
+
+impl Sentences for Codes {
+    fn reason(&self, of: &Reason) -> String {
+        of.code().as_str().to_owned()
+    }
+
+    fn missing(&self, why: &Missing) -> String {
+        why.code().as_str().to_owned()
+    }
+
+    fn comparison(&self, of: &ComparisonWarning) -> String {
+        of.code.as_str().to_owned()
+    }
+}
+
+/// `analysis.json`, with codes in place of sentences.
+pub(crate) fn to_json(analysis: &Analysis) -> serde_json::Value {
+    wire::to_json(analysis, &Codes)
+}
+
+/// The comparison as JSON, with codes in place of sentences.
+pub(crate) fn comparison_to_json(compared: &Compared) -> serde_json::Value {
+    wire::comparison_to_json(compared, &Codes)
+}
+
 pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
     Window {
         place: Place {

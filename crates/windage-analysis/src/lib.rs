@@ -27,6 +27,7 @@ mod load;
 mod loads;
 mod merged_times;
 mod metrics;
+mod missing;
 mod monitor;
 mod parallel;
 mod per_span;
@@ -51,14 +52,14 @@ pub use agents::{
 };
 pub use analyse::{analyse, concluded, of_run_directory};
 pub use analysis::{
-    Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, Missing,
-    MissingCode, OwnCost, SlowExchange, StopOutcome,
+    Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, OwnCost,
+    SlowExchange, StopOutcome,
 };
 pub use calibration::{Cuttable, Experiment};
 pub use comparison::{
     Change, ChangeInFamily, ChangeVerdict, Comparable, Compared, ComparedArm, ComparedLoad,
-    ComparedMetric, ComparedRun, Comparison, ComparisonWarning, ComparisonWarningCode, Differing,
-    Differs, LoneArm, PlanLine, PlanTag, Side, compare,
+    ComparedMetric, ComparedRun, Comparison, ComparisonEvidence, ComparisonWarning,
+    ComparisonWarningCode, Differing, Differs, LoneArm, PlanLine, PlanTag, Side, compare,
 };
 pub use curve::{
     Against, BandPoint, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, DropLimit, HeldOut,
@@ -73,6 +74,7 @@ pub use fidelity::{
     InWindows, Loss, LossReason, MeasuredLoss, TraceShare,
 };
 pub use inference::{Family, InFamily, Inference, Seat, VarianceComponents};
+pub use missing::{Item, Missing, MissingCode, RunSide};
 pub use monitor::Monitor;
 pub use planning::{Planning, PlanningFigures, Room};
 pub use profiles::{ArmProfile, Sampled};

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::fixture::window;
     use crate::windows::Windows;
-    use windage_model::{ArmIndex, Warning, WarningCode};
+    use windage_model::{ArmIndex, WarningCode, fixtures};
 
     fn lasting(intended_ns: u64, response_time_ns: u64) -> Outlier {
         Outlier {
@@ -103,7 +103,7 @@ mod tests {
         second.exchanges.errors.timeout = 500;
         second
             .warnings
-            .push(Warning::new(WarningCode::ServiceDied, "It died."));
+            .push(fixtures::warning(WarningCode::ServiceDied));
         let mut tally = LoadTally::default();
         tally.take(&window(0, 0, 2));
         tally.take(&second);
@@ -133,7 +133,7 @@ mod tests {
         let mut void = window(0, 1, 1);
         void.outliers = vec![lasting(0, 99_000_000)];
         void.warnings
-            .push(Warning::new(WarningCode::ServiceDied, "It died."));
+            .push(fixtures::warning(WarningCode::ServiceDied));
         let mut windows = vec![first, elsewhere, void, window(0, 2, 2)];
         windows.extend((3..20).map(|block| {
             let mut window = window(0, block, 2);

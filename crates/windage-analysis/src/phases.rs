@@ -193,7 +193,7 @@ mod tests {
         // The control reported nothing.
         let control = &analysis.arms[1].metrics[&Metric::FlushTime];
         assert_eq!(
-            (control.arm, control.difference.as_ref().unwrap_err().code),
+            (control.arm, control.difference.as_ref().unwrap_err().code()),
             (None, MissingCode::TooFew)
         );
     }

@@ -131,7 +131,7 @@ fn of_reported(records: &Records, arm: ArmIndex, phase: Phase) -> Option<ScriptP
 mod tests {
     use super::*;
     use crate::fixture;
-    use windage_model::{LoadModel, Place, Warning, WarningCode};
+    use windage_model::{LoadModel, Place, WarningCode, fixtures};
     use windage_record::Entry;
 
     /// The process of a window of the fixture.
@@ -203,7 +203,7 @@ mod tests {
         let void = run.windows.iter_mut().find(|w| w.place.arm == ArmIndex(2));
         let void = void.unwrap();
         void.warnings
-            .push(Warning::new(WarningCode::ServiceDied, "died"));
+            .push(fixtures::warning(WarningCode::ServiceDied));
         let mut uncommitted = void.place;
         uncommitted.block = 10;
         assert_eq!(uncommitted.launch, 0, "whose last block is 9");

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-use windage_model::{Activity, ArmIndex, Evidence, Soundness, Warning, WarningCode, Window};
+use windage_model::{Activity, ArmIndex, Bottleneck, Soundness, Warning, WarningCode, Window};
 
 use crate::load::{LoadTally, Slowest};
 
@@ -114,7 +114,7 @@ pub(crate) struct Windows {
     /// Windows with such a warning.
     pub(crate) with_warnings: usize,
     /// How many windows below their rate name each bottleneck.
-    pub(crate) bottlenecks: BTreeMap<String, usize>,
+    pub(crate) bottlenecks: BTreeMap<Bottleneck, usize>,
 }
 
 /// What is kept of all windows of one arm.
@@ -170,13 +170,13 @@ pub(crate) struct OwnCpu {
     pub(crate) read_over_ns: f64,
 }
 
-/// Warnings of one kind: their number, and the first one's text and evidence.
+/// Warnings of one kind: their number, and the first one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Noted(BTreeMap<WarningCode, (usize, Warning)>);
 
 impl Noted {
     fn note(&mut self, warning: &Warning) {
-        let kind = self.0.entry(warning.code);
+        let kind = self.0.entry(warning.code());
         kind.or_insert_with(|| (0, warning.clone())).0 += 1;
     }
 
@@ -246,17 +246,14 @@ impl Windows {
     }
 
     fn note_warnings(&mut self, window: &Window) {
-        let about_run = |warning: &&Warning| !ABOUT_TIMES.contains(&warning.code);
+        let about_run = |warning: &&Warning| !ABOUT_TIMES.contains(&warning.code());
         self.with_warnings += usize::from(window.warnings.iter().any(|d| about_run(&d)));
         for warning in window.warnings.iter().filter(about_run) {
             self.warnings.note(warning);
         }
         for warning in &window.warnings {
-            let bottleneck = warning.evidence.get("bottleneck");
-            if let (WarningCode::RateNotReached, Some(Evidence::Text(name))) =
-                (warning.code, bottleneck)
-            {
-                *self.bottlenecks.entry(name.clone()).or_default() += 1;
+            if let Warning::RateNotReached { bottleneck, .. } = warning {
+                *self.bottlenecks.entry(*bottleneck).or_default() += 1;
             }
         }
     }

@@ -21,10 +21,12 @@ mod stages;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use windage_model::{Evidence, Interval, LevelValue, Metric, Validity, Warning};
+use windage_model::{Evidence, Interval, LevelValue, Metric, Reason, Validity};
 use windage_record::Placed;
 
-use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, Missing, MissingCode, OwnCost};
+use crate::{
+    Analysis, ArmAnalysis, ComparisonWarning, DesignFacts, MetricAnalysis, Missing, OwnCost,
+};
 pub use comparison::comparison_to_json;
 
 pub use agents::AgentWire;
@@ -41,18 +43,28 @@ use stages::StagesWire;
 /// The schema's version; it changes only when a reader of the old one would be misled.
 pub const SCHEMA: u32 = 1;
 
+/// Words the sentences that documents have beside codes. The wording belongs to the report.
+pub trait Sentences {
+    /// Of a reason to distrust a result.
+    fn reason(&self, reason: &Reason) -> String;
+    /// Of why a figure is missing.
+    fn missing(&self, missing: &Missing) -> String;
+    /// Of a warning about a comparison.
+    fn comparison(&self, warning: &ComparisonWarning) -> String;
+}
+
 /// One analysis as JSON.
 #[must_use]
-pub fn to_json(analysis: &Analysis) -> serde_json::Value {
-    to_value(&AnalysisWire::from(analysis))
+pub fn to_json(analysis: &Analysis, words: &dyn Sentences) -> serde_json::Value {
+    to_value(&AnalysisWire::new(analysis, words))
 }
 
 /// Several analyses as one document, as `--json` prints for several plans.
 #[must_use]
-pub fn several_to_json(analyses: &[Analysis]) -> serde_json::Value {
+pub fn several_to_json(analyses: &[Analysis], words: &dyn Sentences) -> serde_json::Value {
     serde_json::json!({
         "schema": SCHEMA,
-        "runs": analyses.iter().map(to_json).collect::<Vec<_>>(),
+        "runs": analyses.iter().map(|of| to_json(of, words)).collect::<Vec<_>>(),
     })
 }
 
@@ -167,6 +179,7 @@ pub struct ValidityWire {
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ReasonWire {
     pub code: String,
+    pub verdict: String,
     pub text: String,
     pub evidence: BTreeMap<String, EvidenceWire>,
 }
@@ -177,6 +190,7 @@ pub struct ReasonWire {
 pub enum EvidenceWire {
     Number(Option<f64>),
     Text(String),
+    List(Vec<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -256,8 +270,8 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-impl From<&Analysis> for AnalysisWire {
-    fn from(a: &Analysis) -> Self {
+impl AnalysisWire {
+    fn new(a: &Analysis, words: &dyn Sentences) -> Self {
         AnalysisWire {
             schema: SCHEMA,
             windage: a.windage.clone(),
@@ -268,29 +282,37 @@ impl From<&Analysis> for AnalysisWire {
             started: a.started.clone(),
             host: a.host.clone(),
             baseline: a.baseline().map_or("", |b| b.id.as_str()).to_owned(),
-            under_first_load: a.into(),
-            other_loads: a.other_loads.iter().map(Into::into).collect(),
+            under_first_load: UnderLoadWire::new(a, words),
+            other_loads: a
+                .other_loads
+                .iter()
+                .map(|of| UnderLoadWire::new(of, words))
+                .collect(),
             fidelity_curve: a.fidelity_curve.iter().map(Into::into).collect(),
         }
     }
 }
 
-impl From<&Analysis> for UnderLoadWire {
-    fn from(a: &Analysis) -> Self {
+impl UnderLoadWire {
+    fn new(a: &Analysis, words: &dyn Sentences) -> Self {
         UnderLoadWire {
             regime: a.regime.clone(),
             primary: a.primary.as_str().to_owned(),
             design: (&a.design).into(),
-            validity: (&a.validity).into(),
+            validity: validity(&a.validity, words),
             own_cost: (&a.own_cost).into(),
-            arms: a.arms.iter().map(|arm| arm_wire(arm, a)).collect(),
+            arms: a.arms.iter().map(|arm| arm_wire(arm, a, words)).collect(),
             outliers: a
                 .outliers
                 .iter()
                 .map(|slow| SlowExchangeWire::new(slow, a))
                 .collect(),
             curves: a.curves.iter().map(CurveWire::from).collect(),
-            stages: a.stages.iter().map(StagesWire::from).collect(),
+            stages: a
+                .stages
+                .iter()
+                .map(|of| StagesWire::new(of, words))
+                .collect(),
             profiles: a.profiles.iter().map(ProfileWire::from).collect(),
         }
     }
@@ -343,7 +365,7 @@ impl From<&OwnCost> for OwnCostWire {
     }
 }
 
-fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis) -> ArmWire {
+fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis, words: &dyn Sentences) -> ArmWire {
     ArmWire {
         id: arm.id.as_str().to_owned(),
         name: arm.name.clone(),
@@ -360,7 +382,7 @@ fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis) -> ArmWire {
             .map(|(&metric, result)| {
                 (
                     metric.as_str().to_owned(),
-                    metric_wire(metric, result, analysis),
+                    metric_wire(metric, result, analysis, words),
                 )
             })
             .collect(),
@@ -368,9 +390,12 @@ fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis) -> ArmWire {
         load: arm.load.as_ref().map(LoadWire::from),
         planning: arm.planning.as_ref().map(PlanningWire::from),
         script: arm.script.as_ref().map(ScriptWire::from),
-        agent: arm.agent.as_ref().map(AgentWire::from),
+        agent: arm.agent.as_ref().map(|of| AgentWire::new(of, words)),
         bill: arm.bill.as_ref().map(BillWire::from),
-        bystander: arm.bystander.as_ref().map(BystanderWire::from),
+        bystander: arm
+            .bystander
+            .as_ref()
+            .map(|of| BystanderWire::new(of, words)),
         self_reported: arm.self_reported.clone(),
     }
 }
@@ -382,7 +407,12 @@ fn level_json(value: &LevelValue) -> serde_json::Value {
     }
 }
 
-fn metric_wire(metric: Metric, result: &MetricAnalysis, analysis: &Analysis) -> MetricWire {
+fn metric_wire(
+    metric: Metric,
+    result: &MetricAnalysis,
+    analysis: &Analysis,
+    words: &dyn Sentences,
+) -> MetricWire {
     let difference = result.difference.as_ref().ok();
     MetricWire {
         unit: metric.unit().as_str().to_owned(),
@@ -417,39 +447,15 @@ fn metric_wire(metric: Metric, result: &MetricAnalysis, analysis: &Analysis) -> 
             .map(Into::into),
         windows: result.windows,
         rounds: result.rounds,
-        validity: (&result.validity).into(),
-        missing: missing(metric, result),
+        validity: validity(&result.validity, words),
+        missing: result.missing(metric).map(|why| missing(&why, words)),
     }
 }
 
-fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire> {
-    match &result.difference {
-        Err(missing) => Some(missing.into()),
-        Ok(difference) if difference.relative.is_none() => Some(MissingWire {
-            code: MissingCode::BaselineZero.as_str().to_owned(),
-            text: match metric {
-                Metric::CpuPerSpan => {
-                    "The cost per span is an arm's overhead over the baseline, so the baseline has \
-                     none."
-                }
-                Metric::CpuPerEvent => {
-                    "The cost per event is an arm's overhead over the baseline, so the baseline \
-                     has none."
-                }
-                _ => "The baseline is or may be zero, so there is a difference but no ratio.",
-            }
-            .to_owned(),
-        }),
-        Ok(_) => None,
-    }
-}
-
-impl From<&Missing> for MissingWire {
-    fn from(missing: &Missing) -> Self {
-        MissingWire {
-            code: missing.code.as_str().to_owned(),
-            text: missing.text.clone(),
-        }
+fn missing(why: &Missing, words: &dyn Sentences) -> MissingWire {
+    MissingWire {
+        code: why.code().as_str().to_owned(),
+        text: words.missing(why),
     }
 }
 
@@ -465,26 +471,26 @@ impl From<&Interval> for IntervalWire {
     }
 }
 
-impl From<&Validity> for ValidityWire {
-    fn from(v: &Validity) -> Self {
-        ValidityWire {
-            verdict: v.soundness().as_str().to_owned(),
-            reasons: v.reasons.iter().map(ReasonWire::from).collect(),
-        }
-    }
+/// How far a result can be trusted, as JSON.
+#[must_use]
+pub fn validity_to_json(of: &Validity, words: &dyn Sentences) -> serde_json::Value {
+    to_value(&validity(of, words))
 }
 
-impl From<&Warning> for ReasonWire {
-    fn from(d: &Warning) -> Self {
+fn validity(of: &Validity, words: &dyn Sentences) -> ValidityWire {
+    let reason = |reason: &Reason| {
+        let evidence = reason.evidence();
+        let evidence = evidence.iter().map(|(name, of)| (name.clone(), of.into()));
         ReasonWire {
-            code: d.code.as_str().to_owned(),
-            text: d.text.clone(),
-            evidence: d
-                .evidence
-                .iter()
-                .map(|(name, value)| (name.clone(), value.into()))
-                .collect(),
+            code: reason.code().as_str().to_owned(),
+            verdict: reason.soundness().as_str().to_owned(),
+            text: words.reason(reason),
+            evidence: evidence.collect(),
         }
+    };
+    ValidityWire {
+        verdict: of.soundness().as_str().to_owned(),
+        reasons: of.reasons.iter().map(reason).collect(),
     }
 }
 
@@ -493,6 +499,7 @@ impl From<&Evidence> for EvidenceWire {
         match e {
             Evidence::Number(n) => EvidenceWire::Number(finite(*n)),
             Evidence::Text(t) => EvidenceWire::Text(t.clone()),
+            Evidence::List(list) => EvidenceWire::List(list.clone()),
         }
     }
 }

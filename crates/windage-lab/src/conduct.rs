@@ -332,7 +332,8 @@ impl Course<'_> {
     /// Shows warnings that the user may want to act on now; all others wait for the report.
     fn tell_warnings(&mut self, window: &Window) {
         let is_shown = |warning: &&Warning| {
-            warning.code.soundness() == Soundness::Void || warning.code == WarningCode::Steal
+            let code = warning.code();
+            code.soundness() == Soundness::Void || code == WarningCode::Steal
         };
         for warning in window.warnings.iter().filter(is_shown) {
             (self.emit)(Event::Warned {
@@ -438,9 +439,13 @@ impl Course<'_> {
 }
 
 fn arm_died(death: &ServiceTrouble, arms: &[&str]) -> Warning {
-    Warning::new(WarningCode::ArmDied, death.what_happened())
-        .with("arm", arms.join(", "))
-        .with("last_words", death.log_tail.trim())
+    Warning::ArmDied {
+        arms: arms.iter().map(|&id| id.to_owned()).collect(),
+        service: death.service.clone(),
+        whose: death.whose.clone(),
+        how: death.trouble.clone(),
+        last_words: death.log_tail.trim().to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! ([`windage_load::warnings`]), and the rules about what only the lab sees.
 
 use windage_load::LoadFacts;
-use windage_model::{Warning, WarningCode, Window};
+use windage_model::{Warning, Window};
 
 /// The share of the window's own CPU above which CPU of other arms is a warning.
 const OTHERS_SHARE: f64 = 0.05;
@@ -33,32 +33,41 @@ fn other_arm_active(window: &Window) -> Option<Warning> {
         .map(|other| other.cpu_ns)
         .sum();
     let own_ns = window.cpu.in_window_ns?;
-    (share(others_ns as f64, own_ns) > OTHERS_SHARE).then(|| {
-        Warning::new(
-            WarningCode::OtherArmActive,
-            "Other arms used CPU in this window, for deferred work. It is credited to them, but it \
-             may have slowed this arm.",
-        )
-        .with("others_cpu_ns", others_ns as f64)
-        .with("own_cpu_ns", own_ns as f64)
+    (share(others_ns as f64, own_ns) > OTHERS_SHARE).then_some(Warning::OtherArmActive {
+        others_cpu_ns: others_ns,
+        own_cpu_ns: own_ns,
     })
 }
 
 fn cpu_unreadable(window: &Window) -> Option<Warning> {
     let completed = window.exchanges.completed > 0;
-    (completed && window.cpu.in_window_ns.is_none_or(|ns| ns == 0)).then(|| {
-        Warning::new(
-            WarningCode::CpuUnreadable,
-            "The subject's CPU counter could not be read or did not move, although requests were \
-             completed. The service may run elsewhere: attached by URL, or outside its cgroup.",
-        )
-    })
+    (completed && window.cpu.in_window_ns.is_none_or(|ns| ns == 0))
+        .then_some(Warning::CpuUnreadable)
+}
+
+/// What failed, for an error that a warning turns into.
+pub(crate) fn what_failed(warning: &Warning) -> String {
+    match warning {
+        Warning::SwitchFailed { how } => how.clone(),
+        Warning::ServiceDied {
+            service: name,
+            whose,
+            how,
+        }
+        | Warning::AgentDied {
+            agent: name,
+            whose,
+            how,
+        } => format!("service `{name}` {whose} {how}"),
+        other => other.code().as_str().to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use windage_load::SubjectCpu;
+    use windage_model::WarningCode;
     use windage_model::{
         ArmCpu, ArmIndex, Exchanges, LoadModel, MachineDelta, Place, StatusClasses, WindowCpu,
     };
@@ -154,7 +163,7 @@ mod tests {
             let mut window = sound();
             spoil(&mut window);
             let found = of_window(&window, &load(&window), true);
-            let codes: Vec<_> = found.iter().map(|d| d.code).collect();
+            let codes: Vec<_> = found.iter().map(Warning::code).collect();
             assert_eq!(&codes, expected, "{why}");
         }
     }

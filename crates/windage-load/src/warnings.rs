@@ -1,7 +1,7 @@
 //! Rules that find warnings about a stretch of load in the generator's counters: one function per
-//! rule, each with evidence and a text that names the bottleneck.
+//! rule.
 
-use windage_model::{Exchanges, LoadModel, Warning, WarningCode};
+use windage_model::{Bottleneck, Exchanges, LagCause, LoadModel, SubjectLoad, Warning};
 
 use crate::recording::Recording;
 use crate::run::RunReport;
@@ -100,10 +100,18 @@ impl LoadFacts {
         self.generator_cores() > GENERATOR_SHARE * f64::from(self.threads.max(1))
     }
 
-    /// Whether the subject kept its cores busy; `None` when unknown.
-    fn is_subject_busy(&self) -> Option<bool> {
-        let subject = self.subject?;
-        Some(share(subject.used_ns, self.duration_ns) >= SUBJECT_SHARE * subject.cores)
+    fn subject_load(&self) -> SubjectLoad {
+        match self.subject {
+            None => SubjectLoad::Unknown,
+            Some(subject) => {
+                let used_cores = share(subject.used_ns, self.duration_ns);
+                if used_cores >= SUBJECT_SHARE * subject.cores {
+                    SubjectLoad::Busy
+                } else {
+                    SubjectLoad::Spare
+                }
+            }
+        }
     }
 
     /// Whether the generator's own lateness affects the response times.
@@ -113,6 +121,26 @@ impl LoadFacts {
             .response_time_ns_p99
             .is_some_and(|ns| lag_ns > ns / SEND_LAG_PART);
         self.model == LoadModel::Open && (lag_ns > SEND_LAG_NS || lag_ns > USUAL_LAG_NS && is_half)
+    }
+
+    /// Why the generator was late, as far as its counters show.
+    fn lag_cause(&self) -> LagCause {
+        let worst_ns = self.exchanges.send_lag_ns_max;
+        let explains = |ns: Option<u64>| ns.is_some_and(|ns| ns > 0 && ns >= worst_ns / 2);
+        if self.is_generator_busy() {
+            LagCause::Busy
+        } else if explains(self.steal_ns) {
+            LagCause::Steal
+        } else if explains(self.exchanges.generator_run_queue_ns) {
+            LagCause::RunQueue
+        } else {
+            LagCause::LateWakeup
+        }
+    }
+
+    fn longest_stall_us(&self) -> Option<f64> {
+        let ns = self.exchanges.longest_stall_ns;
+        (ns > 0).then(|| us(ns))
     }
 
     /// How long answers continued after the schedule's end.
@@ -140,14 +168,13 @@ pub fn warnings(of: &LoadFacts) -> Vec<Warning> {
 }
 
 fn nothing_completed(of: &LoadFacts) -> Option<Warning> {
-    let exchanges = &of.exchanges;
-    (exchanges.completed == 0).then(|| {
-        Warning::new(WarningCode::NothingCompleted, "Nothing was completed.")
-            .with("sent", exchanges.sent as f64)
-            .with("timeouts", exchanges.errors.timeout as f64)
-            .with("connect_errors", exchanges.errors.connect as f64)
-            .with("closed", exchanges.errors.closed as f64)
-            .with("protocol_errors", exchanges.errors.protocol as f64)
+    let (exchanges, errors) = (&of.exchanges, of.exchanges.errors);
+    (exchanges.completed == 0).then_some(Warning::NothingCompleted {
+        sent: exchanges.sent,
+        timeouts: errors.timeout,
+        connect_errors: errors.connect,
+        closed: errors.closed,
+        protocol_errors: errors.protocol,
     })
 }
 
@@ -155,207 +182,84 @@ fn errors(of: &LoadFacts) -> Option<Warning> {
     let exchanges = &of.exchanges;
     let [_, _, _, client, server] = exchanges.status.0;
     if exchanges.completed > 0 && exchanges.status.errors() == exchanges.completed {
-        return Some(
-            Warning::new(
-                WarningCode::OnlyErrors,
-                "Every answer had a status of 400 or above: this measures errors. Check the \
-                 request and the service's log.",
-            )
-            .with("answers", exchanges.completed as f64)
-            .with("answers_4xx", client as f64)
-            .with("answers_5xx", server as f64),
-        );
+        return Some(Warning::OnlyErrors {
+            answers: exchanges.completed,
+            answers_4xx: client,
+            answers_5xx: server,
+        });
     }
     // A timed-out request is missing from the end of the distribution, so a single one counts.
     let is_little = share(exchanges.failed(), exchanges.sent) <= ERROR_SHARE;
     if is_little && exchanges.errors.timeout == 0 {
         return None;
     }
-    let kinds = [
-        ("connect_errors", exchanges.errors.connect),
-        ("timeouts", exchanges.errors.timeout),
-        ("closed", exchanges.errors.closed),
-        ("protocol_errors", exchanges.errors.protocol),
-        ("answers_4xx", client),
-        ("answers_5xx", server),
-    ];
-    let warning = Warning::new(
-        WarningCode::Errors,
-        "Requests failed or were answered with an error: the figures partly measure \
-         errors.",
-    )
-    .with("failed", exchanges.failed() as f64)
-    .with("sent", exchanges.sent as f64);
-    let some = kinds.into_iter().filter(|(_, count)| *count > 0);
-    Some(some.fold(warning, |warning, (name, count)| {
-        warning.with(name, count as f64)
-    }))
-}
-
-fn send_lag(of: &LoadFacts) -> Option<Warning> {
-    of.is_late().then(|| {
-        let text = format!(
-            "The generator sent late: the response times include its own lateness. {}",
-            why_late(of)
-        );
-        let warning = Warning::new(WarningCode::SendLag, text)
-            .with("send_lag_us_p99", of.exchanges.send_lag_ns_p99 as f64 / 1e3)
-            .with("send_lag_us_max", of.exchanges.send_lag_ns_max as f64 / 1e3);
-        with_thread(warning, of)
+    let some = |count: u64| (count > 0).then_some(count);
+    Some(Warning::Errors {
+        failed: exchanges.failed(),
+        sent: exchanges.sent,
+        connect_errors: some(exchanges.errors.connect),
+        timeouts: some(exchanges.errors.timeout),
+        closed: some(exchanges.errors.closed),
+        protocol_errors: some(exchanges.errors.protocol),
+        answers_4xx: some(client),
+        answers_5xx: some(server),
     })
 }
 
-/// Why the generator was late, as far as its counters show.
-fn why_late(of: &LoadFacts) -> String {
-    let worst_ns = of.exchanges.send_lag_ns_max;
-    let explains = |ns: Option<u64>| ns.filter(|ns| *ns > 0 && *ns >= worst_ns / 2);
-    if of.is_generator_busy() {
-        "It was busy all the time: the rate is too high for its threads. Lower `rate`.".to_owned()
-    } else if let Some(steal_ns) = explains(of.steal_ns) {
-        format!(
-            "The hypervisor took the processor away for {:.1} ms.",
-            steal_ns as f64 / 1e6
-        )
-    } else if let Some(wait_ns) = explains(of.exchanges.generator_run_queue_ns) {
-        format!(
-            "It waited {:.1} ms for a core that others used. Give it a core of its own (`cpus`).",
-            wait_ns as f64 / 1e6
-        )
-    } else {
-        "It was neither busy nor waiting for a core, so its wake-ups came late. Give it a \
-         core of its own (`cpus`)."
-            .to_owned()
-    }
-}
-
-/// Adds what is known about the generator's threads.
-fn with_thread(mut warning: Warning, of: &LoadFacts) -> Warning {
-    let exchanges = &of.exchanges;
-    warning = warning.with("generator_cores", of.generator_cores());
-    if let Some(preemptions) = exchanges.generator_preemptions {
-        warning = warning.with("generator_preemptions", preemptions as f64);
-    }
-    if let Some(wait_ns) = exchanges.generator_run_queue_ns {
-        warning = warning.with("generator_run_queue_us", wait_ns as f64 / 1e3);
-    }
-    if exchanges.longest_stall_ns > 0 {
-        let stall_us = exchanges.longest_stall_ns as f64 / 1e3;
-        warning = warning.with("longest_stall_us", stall_us);
-    }
-    warning
+fn send_lag(of: &LoadFacts) -> Option<Warning> {
+    of.is_late().then(|| Warning::SendLag {
+        cause: of.lag_cause(),
+        send_lag_us_p99: us(of.exchanges.send_lag_ns_p99),
+        send_lag_us_max: us(of.exchanges.send_lag_ns_max),
+        steal_us: of.steal_ns.map(us),
+        generator_cores: of.generator_cores(),
+        generator_preemptions: of.exchanges.generator_preemptions,
+        generator_run_queue_us: of.exchanges.generator_run_queue_ns.map(us),
+        longest_stall_us: of.longest_stall_us(),
+    })
 }
 
 /// In an open loop the generator polls before each start, so a busy core alone is no evidence: it
 /// must also be late.
 fn generator_saturated(of: &LoadFacts) -> Option<Warning> {
     let is_bottleneck = match of.model {
-        LoadModel::Closed => of.is_subject_busy() != Some(true),
+        LoadModel::Closed => of.subject_load() != SubjectLoad::Busy,
         LoadModel::Open => of.is_late(),
         LoadModel::Batch => false,
     };
-    (is_bottleneck && of.is_generator_busy()).then(|| {
-        let text = match of.is_subject_busy() {
-            Some(false) => {
-                "The generator kept its core busy and the subject did not: the generator was the \
-                 bottleneck, and overhead in throughput is compressed."
-            }
-            Some(true) => {
-                "Generator and subject kept their cores busy: the rate is too high for both."
-            }
-            None => {
-                "The generator kept its core busy: it may have been the bottleneck rather than the \
-                 subject, whose CPU is unknown."
-            }
-        };
-        let mut warning = Warning::new(WarningCode::GeneratorSaturated, text)
-            .with("generator_threads", f64::from(of.threads));
-        if let Some(subject) = of.subject {
-            warning = warning.with("subject_cores", share(subject.used_ns, of.duration_ns));
-        }
-        with_thread(warning, of)
+    let subject_cores = |subject: SubjectCpu| share(subject.used_ns, of.duration_ns);
+    (is_bottleneck && of.is_generator_busy()).then(|| Warning::GeneratorSaturated {
+        subject: of.subject_load(),
+        subject_cores: of.subject.map(subject_cores),
+        generator_threads: of.threads.into(),
+        generator_cores: of.generator_cores(),
+        generator_preemptions: of.exchanges.generator_preemptions,
+        generator_run_queue_us: of.exchanges.generator_run_queue_ns.map(us),
+        longest_stall_us: of.longest_stall_us(),
     })
 }
 
 fn dropped(of: &LoadFacts) -> Option<Warning> {
-    (of.exchanges.dropped > 0).then(|| {
-        Warning::new(
-            WarningCode::Dropped,
-            "Intended starts were dropped because no connection was free, and the response times \
-             do not include them. Allow more connections or lower `rate`.",
-        )
-        .with("dropped", of.exchanges.dropped as f64)
-        .with("intended", of.exchanges.intended as f64)
-        .with("connections", f64::from(of.connections))
+    (of.exchanges.dropped > 0).then_some(Warning::Dropped {
+        dropped: of.exchanges.dropped,
+        intended: of.exchanges.intended,
+        connections: of.connections.into(),
     })
 }
 
-/// What kept an open loop below its rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bottleneck {
-    Generator,
-    Subject,
-    Errors,
-    Connections,
-    /// No bottleneck was hit; answers just take long.
-    AnswerTime,
-}
-
-impl Bottleneck {
-    fn of(of: &LoadFacts) -> Bottleneck {
-        let exchanges = &of.exchanges;
-        let short_of = exchanges.intended.saturating_sub(exchanges.completed);
-        if of.is_late() {
-            Bottleneck::Generator
-        } else if of.is_subject_busy() == Some(true) {
-            Bottleneck::Subject
-        } else if short_of > 0 && share(exchanges.errors.total(), short_of) > MOST {
-            Bottleneck::Errors
-        } else if exchanges.dropped > 0 || has_waits(exchanges) {
-            Bottleneck::Connections
-        } else {
-            Bottleneck::AnswerTime
-        }
-    }
-
-    /// The word used in evidence.
-    fn as_str(self) -> &'static str {
-        match self {
-            Bottleneck::Generator => "generator",
-            Bottleneck::Subject => "subject",
-            Bottleneck::Errors => "errors",
-            Bottleneck::Connections => "connections",
-            Bottleneck::AnswerTime => "answer time",
-        }
-    }
-
-    fn in_words(self, of: &LoadFacts) -> String {
-        let words = match self {
-            Bottleneck::Generator => {
-                return format!(
-                    "The generator was late and is the bottleneck. {}",
-                    why_late(of)
-                );
-            }
-            Bottleneck::Subject => {
-                "The subject kept its cores busy: it is saturated. Lower `rate` to measure \
-                 below saturation."
-            }
-            Bottleneck::Errors => "Failed requests do not count as completed.",
-            Bottleneck::Connections if of.is_subject_busy() == Some(false) => {
-                "All connections were in use while the subject had CPU to spare: they are the \
-                 bottleneck, or something that the subject waits for. Allow more connections or \
-                 lower `rate`."
-            }
-            Bottleneck::Connections => {
-                "All connections were in use: they or the subject are the bottleneck. \
-                 Allow more connections or lower `rate`."
-            }
-            Bottleneck::AnswerTime => {
-                "The last answers came long after the schedule's end although connections were \
-                 free: the schedule is too short for such slow answers. Use longer windows."
-            }
-        };
-        words.to_owned()
+fn bottleneck(of: &LoadFacts) -> Bottleneck {
+    let exchanges = &of.exchanges;
+    let short_of = exchanges.intended.saturating_sub(exchanges.completed);
+    if of.is_late() {
+        Bottleneck::Generator
+    } else if of.subject_load() == SubjectLoad::Busy {
+        Bottleneck::Subject
+    } else if short_of > 0 && share(exchanges.errors.total(), short_of) > MOST {
+        Bottleneck::Errors
+    } else if exchanges.dropped > 0 || has_waits(exchanges) {
+        Bottleneck::Connections
+    } else {
+        Bottleneck::AnswerTime
     }
 }
 
@@ -378,21 +282,18 @@ fn rate_not_reached(of: &LoadFacts) -> Option<Warning> {
     // A long run whose starts queue up also ends late, but by less than a fifth of its length.
     let is_behind = achieved_per_s < RATE_SHARE * intended_per_s
         && share(exchanges.waited, exchanges.intended) > MOST;
-    (is_overrun || is_short || is_behind).then(|| {
-        let bottleneck = Bottleneck::of(of);
-        let text = format!(
-            "{achieved_per_s:.0} of the intended {intended_per_s:.0} requests per second were \
-             completed. {}",
-            bottleneck.in_words(of)
-        );
-        Warning::new(WarningCode::RateNotReached, text)
-            .with("bottleneck", bottleneck.as_str())
-            .with("intended_per_s", intended_per_s)
-            .with("achieved_per_s", achieved_per_s)
-            .with("overrun_us", of.overrun_ns() as f64 / 1e3)
-            .with("window_us", of.duration_ns as f64 / 1e3)
-            .with("waited", exchanges.waited as f64)
-            .with("connections", f64::from(of.connections))
+    (is_overrun || is_short || is_behind).then(|| Warning::RateNotReached {
+        bottleneck: bottleneck(of),
+        subject: of.subject_load(),
+        cause: of.is_late().then(|| of.lag_cause()),
+        intended_per_s,
+        achieved_per_s,
+        overrun_us: us(of.overrun_ns()),
+        window_us: us(of.duration_ns),
+        waited: exchanges.waited,
+        connections: of.connections.into(),
+        steal_us: of.steal_ns.map(us),
+        generator_run_queue_us: exchanges.generator_run_queue_ns.map(us),
     })
 }
 
@@ -400,31 +301,25 @@ fn rate_not_reached(of: &LoadFacts) -> Option<Warning> {
 /// simultaneous requests of users with connections of their own. A late generator sends in bursts,
 /// so its waits say nothing about connections.
 fn connections_busy(of: &LoadFacts) -> Option<Warning> {
-    (of.model == LoadModel::Open && has_waits(&of.exchanges) && !of.is_late()).then(|| {
-        let text = format!(
-            "{:.1} % of the starts waited because all connections were in use ({} exchanges at \
-             once). Response times include the wait, but the subject never had more requests at a \
-             time, which keeps its service times low. Allow more connections.",
-            100.0 * share(of.exchanges.waited, of.exchanges.intended),
-            of.connections
-        );
-        Warning::new(WarningCode::ConnectionsBusy, text)
-            .with("waited", of.exchanges.waited as f64)
-            .with("intended", of.exchanges.intended as f64)
-            .with("connections", f64::from(of.connections))
+    let is_busy = of.model == LoadModel::Open && has_waits(&of.exchanges) && !of.is_late();
+    is_busy.then_some(Warning::ConnectionsBusy {
+        waited: of.exchanges.waited,
+        intended: of.exchanges.intended,
+        connections: of.connections.into(),
     })
 }
 
 fn steal(of: &LoadFacts) -> Option<Warning> {
     let steal_ns = of.steal_ns?;
-    (steal_ns > STEAL_GRAIN_NS && share(steal_ns, of.duration_ns) > STEAL_SHARE).then(|| {
-        Warning::new(
-            WarningCode::Steal,
-            "The hypervisor took the processor away.",
-        )
-        .with("steal_ns", steal_ns as f64)
-        .with("window_ns", of.duration_ns as f64)
+    let is_much = steal_ns > STEAL_GRAIN_NS && share(steal_ns, of.duration_ns) > STEAL_SHARE;
+    is_much.then_some(Warning::Steal {
+        steal_ns,
+        window_ns: of.duration_ns,
     })
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
 }
 
 fn share(part: u64, whole: u64) -> f64 {

@@ -1,5 +1,5 @@
 use super::*;
-use windage_model::{ErrorCounts, Evidence, StatusClasses};
+use windage_model::{ErrorCounts, StatusClasses, WarningCode};
 
 /// A tenth of a second at 10,000/s without warnings.
 fn sound(model: LoadModel) -> LoadFacts {
@@ -31,7 +31,7 @@ fn sound(model: LoadModel) -> LoadFacts {
 }
 
 fn codes(of: &LoadFacts) -> Vec<WarningCode> {
-    warnings(of).iter().map(|d| d.code).collect()
+    warnings(of).iter().map(Warning::code).collect()
 }
 
 type Spoil = fn(&mut LoadFacts);
@@ -240,9 +240,14 @@ fn partial_and_total_failure_are_distinguished() {
         closed: 7,
         ..ErrorCounts::default()
     };
-    let evidence = &warnings(&facts)[0].evidence;
-    assert_eq!(evidence.get("closed"), Some(&Evidence::Number(7.0)));
-    assert_eq!(evidence.get("timeouts"), None, "only errors that occurred");
+    let found = &warnings(&facts)[0];
+    let Warning::Errors {
+        closed, timeouts, ..
+    } = found
+    else {
+        panic!("{found:?}");
+    };
+    assert_eq!((*closed, *timeouts), (Some(7), None), "only what occurred");
 }
 
 #[test]
@@ -284,14 +289,13 @@ fn a_long_run_that_falls_behind_is_noticed_before_a_fifth() {
 }
 
 #[test]
-fn the_ceiling_is_named() {
-    type Row = (&'static str, Spoil, &'static str, &'static str);
+fn the_bottleneck_is_named() {
+    type Row = (&'static str, Spoil, (Bottleneck, SubjectLoad));
     let table: &[Row] = &[
         (
             "a late generator",
             |f| f.exchanges.send_lag_ns_p99 = 5_000_000,
-            "generator",
-            "The generator was late and is the bottleneck. It was neither busy nor waiting",
+            (Bottleneck::Generator, SubjectLoad::Spare),
         ),
         (
             "a busy subject",
@@ -302,8 +306,7 @@ fn the_ceiling_is_named() {
                     cores: 1.0,
                 });
             },
-            "subject",
-            "The subject kept its cores busy: it is saturated.",
+            (Bottleneck::Subject, SubjectLoad::Busy),
         ),
         (
             "failed requests",
@@ -311,14 +314,12 @@ fn the_ceiling_is_named() {
                 f.exchanges.completed = 900;
                 f.exchanges.errors.timeout = 100;
             },
-            "errors",
-            "Failed requests do not count",
+            (Bottleneck::Errors, SubjectLoad::Spare),
         ),
         (
             "too few connections for a subject with CPU to spare",
             |f| f.exchanges.waited = 900,
-            "connections",
-            "while the subject had CPU to spare",
+            (Bottleneck::Connections, SubjectLoad::Spare),
         ),
         (
             "too few connections and an unknown subject",
@@ -326,32 +327,30 @@ fn the_ceiling_is_named() {
                 f.exchanges.waited = 900;
                 f.subject = None;
             },
-            "connections",
-            "they or the subject are the bottleneck",
+            (Bottleneck::Connections, SubjectLoad::Unknown),
         ),
         (
             "none of these",
             |_| {},
-            "answer time",
-            "although connections were free",
+            (Bottleneck::AnswerTime, SubjectLoad::Spare),
         ),
     ];
-    for (why, spoil, bottleneck, words) in table {
+    for (why, spoil, expected) in table {
         let mut facts = sound(LoadModel::Open);
         facts.lasted_ns = 200_000_000;
         spoil(&mut facts);
         let found = warnings(&facts);
-        let warning = found.iter().find(|d| d.code == WarningCode::RateNotReached);
-        let warning = warning.unwrap_or_else(|| panic!("{why}: {found:?}"));
-        let evidence = warning.evidence.get("bottleneck");
-        assert_eq!(
-            evidence,
-            Some(&Evidence::Text((*bottleneck).into())),
-            "{why}"
-        );
-        assert!(warning.text.contains(words), "{why}: {}", warning.text);
+        let named = found.iter().find_map(|warning| match warning {
+            Warning::RateNotReached {
+                bottleneck,
+                subject,
+                ..
+            } => Some((*bottleneck, *subject)),
+            _ => None,
+        });
+        assert_eq!(named, Some(*expected), "{why}: {found:?}");
         assert!(
-            !found.iter().any(|d| d.code == WarningCode::ConnectionsBusy),
+            !codes(&facts).contains(&WarningCode::ConnectionsBusy),
             "{why}: reported once"
         );
     }
@@ -359,26 +358,22 @@ fn the_ceiling_is_named() {
 
 #[test]
 fn lateness_is_explained_by_counters() {
-    let table: &[(&str, Spoil, &str)] = &[
+    let table: &[(&str, Spoil, LagCause)] = &[
         (
             "more than a thread can do",
             |f| f.generator_cpu_ns = 99_000_000,
-            "It was busy all the time",
+            LagCause::Busy,
         ),
-        (
-            "steal",
-            |f| f.steal_ns = Some(3_000_000),
-            "The hypervisor took the processor away for 3.0 ms.",
-        ),
+        ("steal", |f| f.steal_ns = Some(3_000_000), LagCause::Steal),
         (
             "preemption",
             |f| f.exchanges.generator_run_queue_ns = Some(4_200_000),
-            "It waited 4.2 ms for a core that others used.",
+            LagCause::RunQueue,
         ),
         (
             "too short a wait to explain it",
             |f| f.exchanges.generator_run_queue_ns = Some(100_000),
-            "its wake-ups came late",
+            LagCause::LateWakeup,
         ),
         (
             "no counters",
@@ -386,21 +381,29 @@ fn lateness_is_explained_by_counters() {
                 f.exchanges.generator_run_queue_ns = None;
                 f.steal_ns = None;
             },
-            "its wake-ups came late",
+            LagCause::LateWakeup,
         ),
     ];
-    for (why, spoil, words) in table {
+    for (why, spoil, expected) in table {
         let mut facts = sound(LoadModel::Open);
         facts.exchanges.send_lag_ns_p99 = 2_000_000;
         facts.exchanges.send_lag_ns_max = 5_000_000;
         facts.exchanges.longest_stall_ns = 4_000_000;
         spoil(&mut facts);
-        let found = warnings(&facts);
-        let warning = &found[0];
-        assert_eq!(warning.code, WarningCode::SendLag, "{why}");
-        assert!(warning.text.contains(words), "{why}: {}", warning.text);
-        let stall = warning.evidence.get("longest_stall_us");
-        assert_eq!(stall, Some(&Evidence::Number(4_000.0)), "{why}");
+        let found = &warnings(&facts)[0];
+        let Warning::SendLag {
+            cause,
+            longest_stall_us,
+            ..
+        } = found
+        else {
+            panic!("{why}: {found:?}");
+        };
+        assert_eq!(
+            (cause, *longest_stall_us),
+            (expected, Some(4_000.0)),
+            "{why}"
+        );
     }
 }
 

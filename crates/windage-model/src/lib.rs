@@ -12,10 +12,13 @@ mod estimate;
 mod event;
 mod exchanges;
 mod facility;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixtures;
 mod metric;
 mod order;
 mod phase;
 mod validity;
+mod warning;
 mod window;
 
 pub use agent::{AgentCycle, Beside, BpfProgram, BpfStatistics};
@@ -28,5 +31,9 @@ pub use facility::Facility;
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
 pub use phase::{Phase, PhaseSpent, ProcessTimes};
-pub use validity::{Evidence, Soundness, Validity, Warning, WarningCode};
+pub use validity::{Reason, Soundness, Validity, WindowShare};
+pub use warning::{
+    Bottleneck, DriftOver, Evidence, EvidenceMap, IdleAgent, IncompleteEnding, LagCause, LossCause,
+    SubjectLoad, Warning, WarningCode,
+};
 pub use window::{Activity, ArmCpu, CpuSource, MachineDelta, Place, Window, WindowCpu};

@@ -164,7 +164,7 @@ impl Window {
     pub fn soundness(&self) -> Soundness {
         self.warnings
             .iter()
-            .map(|d| d.code.soundness())
+            .map(|d| d.code().soundness())
             .max()
             .unwrap_or(Soundness::Valid)
     }

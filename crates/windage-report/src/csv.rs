@@ -124,7 +124,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
             word(of.analysis.validity.soundness().max(own).as_str())
         }),
         Text("missing", |of| {
-            word(of.result.difference.as_ref().err()?.code.as_str())
+            word(of.result.difference.as_ref().err()?.code().as_str())
         }),
         Text("family", |of| {
             word(of.result.inference.seat()?.family.as_str())

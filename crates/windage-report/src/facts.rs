@@ -90,8 +90,7 @@ fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
     let known = widest(analysis, stop).map_or("no interval yet".to_owned(), |half_width| {
         format!("±{}", number::percent_bound(half_width))
     });
-    let reasons = &analysis.validity.reasons;
-    let is_cut_short = reasons.iter().any(|r| r.code == WarningCode::RunIncomplete);
+    let is_cut_short = analysis.validity.has(WarningCode::RunIncomplete);
     let when = if is_cut_short {
         "before the run was interrupted".to_owned()
     } else {

@@ -23,6 +23,7 @@ mod placement;
 mod precision;
 mod rows;
 mod self_reported;
+mod sentences;
 mod summary;
 mod terminal;
 mod warnings;
@@ -41,8 +42,10 @@ pub use crate::page::{
     page_html, page_json,
 };
 pub use crate::picture::{PictureError, PictureKind, PictureOptions, Theme, png, svg};
+pub use crate::sentences::{Words, warning};
 pub use crate::summary::{CostsMost, costs_most, summary};
 pub use crate::terminal::{TerminalOptions, terminal, wrap};
+pub use crate::warnings::evidence;
 
 /// Why a report could not be rendered.
 #[derive(Debug, thiserror::Error)]

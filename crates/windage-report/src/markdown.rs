@@ -157,7 +157,7 @@ fn push_warnings(text: &mut String, analysis: &Analysis) {
         text.push_str(&format!(
             "- **{}** ({}): {}",
             escaped(row.code.as_str()),
-            row.soundness().as_str(),
+            row.soundness.as_str(),
             escaped(&row.text)
         ));
         let evidence = row.evidence_text();

@@ -1,15 +1,17 @@
 //! A run's warnings, merged so that each is shown once.
 
 use windage_analysis::Analysis;
-use windage_model::{Evidence, Soundness, Warning, WarningCode};
+use windage_model::{Evidence, Reason, Soundness, WarningCode};
 
 use crate::fact::one_line;
 use crate::number;
+use crate::sentences::{self, listed};
 
 /// A warning as every renderer shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WarningRow {
     pub(crate) code: WarningCode,
+    pub(crate) soundness: Soundness,
     /// What was found and what to do.
     pub(crate) text: String,
     /// Name and figure.
@@ -19,10 +21,6 @@ pub(crate) struct WarningRow {
 }
 
 impl WarningRow {
-    pub(crate) fn soundness(&self) -> Soundness {
-        self.code.soundness()
-    }
-
     /// The evidence in one line; empty without any.
     pub(crate) fn evidence_text(&self) -> String {
         let pairs: Vec<_> = self
@@ -43,12 +41,10 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
         .map(|warning| row(warning, None))
         .collect();
     for (code, warnings) in of_metrics(analysis) {
-        let is_duplicate = |warning: &Warning| {
-            analysis
-                .validity
-                .reasons
-                .iter()
-                .any(|r| r.code == code && r.text == warning.text)
+        let is_duplicate = |of: &Reason| {
+            let own = analysis.validity.reasons.iter();
+            let mut of_code = own.filter(|own| own.code() == code);
+            of_code.any(|own| sentences::reason(own) == sentences::reason(of))
         };
         let new: Vec<_> = warnings
             .into_iter()
@@ -59,7 +55,7 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
             rows.push(row(first, Some(enumerate(&places))));
         }
     }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.soundness()));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.soundness));
     rows
 }
 
@@ -73,7 +69,7 @@ pub(crate) fn heading(soundness: Soundness, has_warnings: bool) -> &'static str 
     }
 }
 
-type Located<'a> = Vec<(&'a Warning, String)>;
+type Located<'a> = Vec<(&'a Reason, String)>;
 
 /// Metrics usually share their warnings, so there is one row per code.
 fn of_metrics(analysis: &Analysis) -> Vec<(WarningCode, Located<'_>)> {
@@ -82,9 +78,9 @@ fn of_metrics(analysis: &Analysis) -> Vec<(WarningCode, Located<'_>)> {
         for (metric, result) in &arm.metrics {
             for warning in &result.validity.reasons {
                 let place = format!("{} of {}", metric.as_str(), one_line(&arm.name));
-                match by_code.iter_mut().find(|(code, _)| *code == warning.code) {
+                match by_code.iter_mut().find(|(code, _)| *code == warning.code()) {
                     Some((_, located)) => located.push((warning, place)),
-                    None => by_code.push((warning.code, vec![(warning, place)])),
+                    None => by_code.push((warning.code(), vec![(warning, place)])),
                 }
             }
         }
@@ -92,24 +88,27 @@ fn of_metrics(analysis: &Analysis) -> Vec<(WarningCode, Located<'_>)> {
     by_code
 }
 
-fn row(warning: &Warning, about: Option<String>) -> WarningRow {
+fn row(of: &Reason, about: Option<String>) -> WarningRow {
     WarningRow {
-        code: warning.code,
-        text: one_line(&warning.text),
-        evidence: warning
-            .evidence
-            .iter()
-            .map(|(k, v)| (one_line(k), evidence(v)))
-            .collect(),
+        code: of.code(),
+        soundness: of.soundness(),
+        text: one_line(&sentences::reason(of)),
+        evidence: evidence(of),
         about,
     }
 }
 
-fn evidence(evidence: &Evidence) -> String {
-    match evidence {
+/// The evidence of a reason, each with its name, as short as possible.
+#[must_use]
+pub fn evidence(of: &Reason) -> Vec<(String, String)> {
+    let shown = |evidence: &Evidence| match evidence {
         Evidence::Number(n) => number::plain(*n),
         Evidence::Text(t) => one_line(t),
-    }
+        Evidence::List(list) => one_line(&listed(list)),
+    };
+    let known = of.evidence();
+    let known = known.iter().map(|(name, of)| (name.clone(), shown(of)));
+    known.collect()
 }
 
 /// The first few, and how many more.

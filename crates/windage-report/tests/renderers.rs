@@ -11,6 +11,7 @@ mod page;
 mod pictures;
 mod profiles;
 mod scripts;
+mod sentences;
 mod stages;
 
 use unicode_width::UnicodeWidthStr;

@@ -1,7 +1,9 @@
 //! Results of an analysis, as samples.
 
+use std::collections::BTreeSet;
+
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
-use windage_model::{Interval, Metric, Soundness, WarningCode};
+use windage_model::{Interval, Metric, Reason, Soundness, WarningCode};
 
 use crate::families::{self, Family, Samples};
 
@@ -34,7 +36,7 @@ pub(crate) enum Stage {
 /// Removes the warnings that every run in progress has, under each of its loads.
 pub(crate) fn forgive_going_on(analysis: &mut Analysis) {
     let reasons = &mut analysis.validity.reasons;
-    reasons.retain(|warning| !OF_ANY_RUN_THAT_GOES_ON.contains(&warning.code));
+    reasons.retain(|warning| !OF_ANY_RUN_THAT_GOES_ON.contains(&warning.code()));
     analysis.other_loads.iter_mut().for_each(forgive_going_on);
 }
 
@@ -93,12 +95,10 @@ fn put_interval(
 
 fn put_validity(regime: &str, analysis: &Analysis, stage: Stage, samples: &mut Samples) {
     let speaks =
-        |code: &WarningCode| stage == Stage::Ended || !OF_ANY_RUN_THAT_GOES_ON.contains(code);
-    let codes = analysis.validity.reasons.iter().map(|warning| warning.code);
-    let mut codes: Vec<WarningCode> = codes.filter(speaks).collect();
-    codes.sort_unstable();
-    codes.dedup();
-    let soundness = codes.iter().map(|code| code.soundness()).max();
+        |of: &&Reason| stage == Stage::Ended || !OF_ANY_RUN_THAT_GOES_ON.contains(&of.code());
+    let reasons = || analysis.validity.reasons.iter().filter(speaks);
+    let codes: BTreeSet<WarningCode> = reasons().map(Reason::code).collect();
+    let soundness = reasons().map(Reason::soundness).max();
     let soundness = soundness.unwrap_or(Soundness::Valid);
     samples.put_state(
         families::VALIDITY,

@@ -13,7 +13,7 @@ use super::metrics::{
 use super::{BpfUse, OverCycles, ProbeAccount, ProgramUse};
 use crate::compare::Rules;
 use crate::sums::Quotient;
-use crate::{MetricAnalysis, Missing, MissingCode};
+use crate::{MetricAnalysis, Missing};
 
 /// BPF programs, links and maps of these attachments; `None` when programs could not be listed.
 pub(super) fn bpf_use(attached: &[Attachment<'_>], rules: Rules) -> Option<BpfUse> {
@@ -160,30 +160,16 @@ fn per_event(
     events: &OverCycles,
     do_runs_differ: bool,
 ) -> Result<Interval, Missing> {
-    let missing = |text: &str| Missing {
-        code: MissingCode::TooFew,
-        text: text.to_owned(),
-    };
     if events.estimate <= 0.0 {
-        return Err(missing(
-            "No BPF program ran, so there is no event to divide by.",
-        ));
+        return Err(Missing::NoEvents);
     }
     let is_error_known = events.interval.is_some();
     if !is_error_known && do_runs_differ {
-        return Err(missing(
-            "Runs per request differ between attachments, which are too few to estimate by how \
-             much. Measure more rounds.",
-        ));
+        return Err(Missing::FewAttachments);
     }
     let numerator = (service.estimate, service.low, service.high);
     let denominator = (events.estimate, half_width(events));
-    let (low, high) = fieller(numerator, denominator).ok_or_else(|| {
-        missing(
-            "Runs per request differ so much between attachments that the cost per run is \
-             unbounded. Measure more rounds.",
-        )
-    })?;
+    let (low, high) = fieller(numerator, denominator).ok_or(Missing::UnboundedPerRun)?;
     let ns = |us: f64| us * 1e3;
     Ok(Interval {
         estimate: ns(service.estimate / events.estimate),

@@ -4,7 +4,9 @@ mod load;
 
 use super::*;
 use crate::fixture::{self, Recorded};
-use windage_model::{Activity, Backend, LoadModel, Order, Soundness, Verdict, WarningCode};
+use windage_model::{
+    Activity, Backend, LoadModel, Order, Reason, Soundness, Verdict, Warning, WarningCode, fixtures,
+};
 use windage_record::DeliveredInWindow;
 
 fn analysed(recorded: &Recorded) -> Analysis {
@@ -47,7 +49,7 @@ fn the_control_is_negligible_and_the_baseline_has_no_difference() {
     assert_eq!(control.verdict, Some(Verdict::Negligible));
     let baseline = &analysis.baseline().unwrap().metrics[&Metric::CpuPerRequest];
     assert_eq!(
-        baseline.difference.as_ref().unwrap_err().code,
+        baseline.difference.as_ref().unwrap_err().code(),
         crate::MissingCode::Baseline
     );
 }
@@ -97,7 +99,7 @@ fn sequential_order_is_a_warning() {
         .validity
         .reasons
         .iter()
-        .map(|r| r.code)
+        .map(Reason::code)
         .collect();
     assert_eq!(
         codes,
@@ -110,13 +112,7 @@ fn lost_telemetry_is_a_warning() {
     let mut records = fixture::records(3);
     records.delivered[1].root_spans -= 5_000;
     let analysis = analysed(&records);
-    assert!(
-        analysis
-            .validity
-            .reasons
-            .iter()
-            .any(|r| r.code == WarningCode::TelemetryLost)
-    );
+    assert!(analysis.validity.has(WarningCode::TelemetryLost));
     assert_eq!(
         analysis.arms[2].fidelity.as_ref().unwrap().lost,
         Some(5_000.0)
@@ -207,42 +203,38 @@ fn a_control_that_differs_makes_the_run_suspect() {
         window.cpu.in_window_ns = window.cpu.in_window_ns.map(|ns| ns + ns / 50);
     }
     let analysis = analysed(&records);
-    assert!(
-        analysis
-            .validity
-            .reasons
-            .iter()
-            .any(|r| r.code == WarningCode::ControlDiffers)
-    );
+    assert!(analysis.validity.has(WarningCode::ControlDiffers));
 }
 
 #[test]
 fn last_words_are_reported_once() {
+    let died = fixtures::warning(WarningCode::ArmDied);
     let table = [
         (
-            "`origin` exited; its last lines (log):\n  farewell",
-            "`origin` exited",
+            "service `app` of arm `otel` exited with status 1; its last lines (log):\n  farewell",
+            "service `app` of arm `otel` exited with status 1",
             "the arm's warning has the last words",
         ),
         ("the disk is full", "the disk is full", "no service died"),
     ];
-    for (account, reported, why) in table {
+    for (account, expected, why) in table {
         let mut records = fixture::records(3).gathered();
-        let died = windage_model::Warning::new(WarningCode::ArmDied, "`origin` exited");
-        records.warnings.push(died.with("last_words", "farewell"));
+        records.warnings.push(died.clone());
         records.ending = Some(windage_record::Ending::Died {
             text: account.to_owned(),
         });
         let reasons = crate::validity::of_run(&records, None).reasons;
-        let text = |code| &reasons.iter().find(|r| r.code == code).unwrap().text;
-        let expected = format!("The run ended before its plan did: {reported}");
-        assert_eq!(text(WarningCode::RunIncomplete), &expected, "{why}");
+        let found = reasons.iter().find_map(|reason| match &reason.warning {
+            Warning::RunIncomplete { reason, .. } => reason.as_deref(),
+            _ => None,
+        });
+        assert_eq!(found, Some(expected), "{why}");
     }
 }
 
 #[test]
 fn json_has_only_finite_figures() {
-    let json = crate::wire::to_json(&analysed(&fixture::records(3)));
+    let json = fixture::to_json(&analysed(&fixture::records(3)));
     assert_eq!(json["schema"], 1);
     let otel = &json["arms"][2];
     assert_eq!(otel["metrics"]["cpu_per_request"]["verdict"], "costs");

@@ -5,7 +5,7 @@ use windage_stats::difference;
 
 use super::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
 use crate::conclude::judge;
-use crate::{InFamily, MetricAnalysis, Missing, MissingCode};
+use crate::{InFamily, MetricAnalysis, Missing, RunSide};
 
 /// What all metrics of a load share.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +44,8 @@ fn change_and_verdicts(
     b: Option<&MetricAnalysis>,
     rules: Rules,
 ) -> Result<Judged, Missing> {
-    let (a, b) = (measured(a, "A")?, measured(b, "B")?);
-    let (of_a, of_b) = (found(a, "A")?, found(b, "B")?);
+    let (a, b) = (measured(a, RunSide::A)?, measured(b, RunSide::B)?);
+    let (of_a, of_b) = (found(a, RunSide::A)?, found(b, RunSide::B)?);
     let relative = both(&of_b.relative, &of_a.relative);
     let absolute = between(&of_b.absolute, &of_a.absolute);
     let is_judged = relative.is_some();
@@ -53,7 +53,7 @@ fn change_and_verdicts(
     // figure is unknown.
     let absolute = absolute
         .or_else(|| is_judged.then(|| endless(&of_b.absolute, &of_a.absolute)))
-        .ok_or_else(unbounded)?;
+        .ok_or(Missing::UnboundedInRun)?;
     let at_90 = both(&of_b.relative_90, &of_a.relative_90);
     let judge = |at_95: &Interval, at_90: &Interval| {
         // A change is judged by the same rules as an overhead.
@@ -72,31 +72,15 @@ fn change_and_verdicts(
     Ok((Change { relative, absolute }, verdict, in_family))
 }
 
-fn measured<'a>(
-    side: Option<&'a MetricAnalysis>,
-    name: &str,
-) -> Result<&'a MetricAnalysis, Missing> {
-    side.ok_or_else(|| Missing {
-        code: MissingCode::NotMeasured,
-        text: format!("Run {name} did not measure it."),
-    })
+fn measured(side: Option<&MetricAnalysis>, run: RunSide) -> Result<&MetricAnalysis, Missing> {
+    side.ok_or(Missing::NotInRun(run))
 }
 
-fn found<'a>(side: &'a MetricAnalysis, name: &str) -> Result<&'a Difference, Missing> {
-    side.difference.as_ref().map_err(|missing| Missing {
-        code: missing.code,
-        text: match missing.code {
-            MissingCode::Baseline => missing.text.clone(),
-            _ => format!("Run {name}: {}", missing.text),
-        },
+fn found(side: &MetricAnalysis, run: RunSide) -> Result<&Difference, Missing> {
+    side.difference.as_ref().map_err(|missing| match missing {
+        Missing::Baseline => Missing::Baseline,
+        missing => Missing::InRun(run, Box::new(missing.clone())),
     })
-}
-
-fn unbounded() -> Missing {
-    Missing {
-        code: MissingCode::TooFew,
-        text: "The interval of one of the runs has no end.".to_owned(),
-    }
 }
 
 /// B − A, where both have a value.

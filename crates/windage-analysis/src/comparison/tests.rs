@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use windage_model::{Interval, LevelValue, Validity};
 
 use super::*;
-use crate::{Family, InFamily, Missing, MissingCode, Placed, RunPart, analyse, fixture, wire};
+use crate::{Family, InFamily, Missing, MissingCode, Placed, RunPart, RunSide, analyse, fixture};
 
 /// The treatment of the fixture.
 const OTEL: usize = 2;
@@ -244,11 +244,7 @@ fn a_metric_of_one_run_is_missing_with_a_reason() {
     lone.id = ArmId::from_text("new").unwrap();
     b.arms.push(lone);
     a.arms[OTEL].metrics.remove(&Metric::RssSteady);
-    let missing = Missing {
-        code: MissingCode::TooFew,
-        text: "Too few.".to_owned(),
-    };
-    b.arms[OTEL].metrics.get_mut(&CPU).unwrap().difference = Err(missing);
+    b.arms[OTEL].metrics.get_mut(&CPU).unwrap().difference = Err(Missing::OneValue);
     let found = compare(&a, &b);
     let lone: Vec<_> = found.loads[0]
         .only_in_b
@@ -256,26 +252,17 @@ fn a_metric_of_one_run_is_missing_with_a_reason() {
         .map(|arm| arm.id.as_str())
         .collect();
     assert_eq!((lone, found.loads[0].only_in_a.len()), (vec!["new"], 0));
-    // metric, code, text
     let table = [
-        (
-            Metric::RssSteady,
-            MissingCode::NotMeasured,
-            "Run A did not measure it.",
-        ),
-        (CPU, MissingCode::TooFew, "Run B: Too few."),
+        (Metric::RssSteady, Missing::NotInRun(RunSide::A)),
+        (CPU, Missing::InRun(RunSide::B, Box::new(Missing::OneValue))),
     ];
-    for (metric, code, text) in table {
+    for (metric, expected) in table {
         let of = otel(&found, metric);
-        let missing = of.change.as_ref().unwrap_err();
-        assert_eq!((missing.code, missing.text.as_str()), (code, text));
+        assert_eq!(of.change.as_ref().unwrap_err(), &expected);
         assert_eq!(of.verdict, None);
     }
     let baseline = &found.loads[0].arms[0].metrics[&CPU];
-    assert_eq!(
-        baseline.change.as_ref().unwrap_err().code,
-        MissingCode::Baseline
-    );
+    assert_eq!(baseline.change, Err(Missing::Baseline));
     assert!(baseline.a.arm.is_some() && baseline.b.arm.is_some());
 }
 
@@ -293,7 +280,7 @@ fn the_verdict_stands_without_an_absolute_change() {
     assert_eq!(of.verdict, Some(ChangeVerdict::Increased));
     let absolute = &of.change.as_ref().unwrap().absolute;
     assert!(absolute.low == f64::NEG_INFINITY && absolute.high == f64::INFINITY);
-    let document = wire::comparison_to_json(&Compared::new(&a, &b, None));
+    let document = fixture::comparison_to_json(&Compared::new(&a, &b, None));
     let change = &document["loads"][0]["arms"][OTEL]["metrics"][CPU.as_str()]["change"];
     assert!(change["relative"]["low"].is_number() && change["absolute"]["low"].is_null());
     // Without a ratio nothing is left.
@@ -301,7 +288,7 @@ fn the_verdict_stands_without_an_absolute_change() {
     of.difference.as_mut().unwrap().relative = None;
     let found = compare(&a, &b);
     let missing = otel(&found, CPU).change.as_ref().unwrap_err();
-    assert_eq!(missing.code, MissingCode::TooFew);
+    assert_eq!(missing.code(), MissingCode::TooFew);
 }
 
 #[test]
@@ -376,7 +363,7 @@ fn cores_differ_only_where_both_runs_know_theirs() {
 #[test]
 fn the_document_has_figures_or_reasons() {
     let (a, b) = (run(), again());
-    let document = wire::comparison_to_json(&Compared::new(&a, &b, Some(["x = 1", "x = 2"])));
+    let document = fixture::comparison_to_json(&Compared::new(&a, &b, Some(["x = 1", "x = 2"])));
     assert_eq!(
         (&document["schema"], &document["comparison"]),
         (&1.into(), &1.into())
@@ -400,7 +387,7 @@ fn the_document_has_figures_or_reasons() {
         .map(|l| &l["tag"])
         .collect();
     assert_eq!(tags, ["delete", "insert"]);
-    let unread = wire::comparison_to_json(&Compared::new(&a, &b, None));
+    let unread = fixture::comparison_to_json(&Compared::new(&a, &b, None));
     assert!(unread["plan_diff"].is_null());
 }
 

@@ -3,8 +3,10 @@
 mod of_load;
 mod of_runs;
 
+use windage_model::WarningCode;
+
 use super::{Comparable, Pair};
-use crate::Analysis;
+use crate::{Analysis, RunSide};
 
 /// One reason to read a comparison with care, or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +15,25 @@ pub struct ComparisonWarning {
     pub code: ComparisonWarningCode,
     /// The load it is about; `None` for the runs as a whole, and where they have only one load.
     pub regime: Option<String>,
-    /// A sentence for people.
-    pub text: String,
+    /// What it is based on.
+    pub evidence: ComparisonEvidence,
+}
+
+/// What a warning about a comparison is based on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ComparisonEvidence {
+    /// The code says everything.
+    Nothing,
+    /// What A and B have; `None` for a side that has none.
+    Values([Option<String>; 2]),
+    /// A fact about the machine, by its key, and its values in A and B.
+    Fact(&'static str, [String; 2]),
+    /// One of the runs.
+    Run(RunSide),
+    /// Ids or codes, of one of the runs or of both.
+    Items(Option<RunSide>, Vec<String>),
+    /// Warnings about figures of one of the runs, each with the ids of its arms.
+    OfArms(RunSide, Vec<(WarningCode, Vec<String>)>),
 }
 
 macro_rules! warnings {
@@ -49,8 +68,10 @@ warnings! {
     OtherLoadModel = "other_load_model", true;
     /// The baselines differ: overheads are shares of different figures.
     OtherBaseline = "other_baseline", true;
-    /// The runs share no load, or no metric of an arm other than the baseline.
-    NothingInCommon = "nothing_in_common", true;
+    /// The runs share no load.
+    NoCommonLoad = "no_common_load", true;
+    /// The runs share no metric of an arm other than the baseline.
+    NoCommonMetric = "no_common_metric", true;
     /// It is the same run twice.
     SameRun = "same_run", false;
     /// The plans have different names.
@@ -92,14 +113,14 @@ warnings! {
 }
 
 /// Facts of the machine that affect its speed. A fact that only one run knows is not a difference.
-const MACHINE: &[(&str, &str)] = &[
-    ("cpu_model", "the processor"),
-    ("cpus_online", "cores online"),
-    ("virtualised", "virtualisation"),
-    ("hypervisor", "the hypervisor"),
-    ("cpu_governors", "the governor"),
-    ("boost", "boost"),
-    ("smt", "threads that share a core"),
+const MACHINE: &[&str] = &[
+    "cpu_model",
+    "cpus_online",
+    "virtualised",
+    "hypervisor",
+    "cpu_governors",
+    "boost",
+    "smt",
 ];
 
 /// All warnings about the comparison, gravest first.
@@ -111,15 +132,15 @@ pub(super) fn warnings(
 ) -> Vec<ComparisonWarning> {
     let mut found = Found::default();
     of_runs(&mut found, a, b);
-    for (run, loads) in ["A", "B"].into_iter().zip(lone_loads) {
+    for (run, loads) in [RunSide::A, RunSide::B].into_iter().zip(lone_loads) {
         for load in loads {
-            let text = format!("Only run {run} has the load `{load}`.");
-            found.push(ComparisonWarningCode::LoadMissing, None, text);
+            let evidence = ComparisonEvidence::Items(Some(run), vec![load.clone()]);
+            found.push(ComparisonWarningCode::LoadMissing, None, evidence);
         }
     }
     if pairs.is_empty() {
-        let text = "The runs have no load in common.".to_owned();
-        found.push(ComparisonWarningCode::NothingInCommon, None, text);
+        let nothing = ComparisonEvidence::Nothing;
+        found.push(ComparisonWarningCode::NoCommonLoad, None, nothing);
     }
     for pair in pairs {
         of_load::of_load(&mut found, *pair);
@@ -147,85 +168,64 @@ pub(super) fn comparable(warnings: &[ComparisonWarning], regime: Option<&str>) -
 struct Found(Vec<ComparisonWarning>);
 
 impl Found {
-    fn push(&mut self, code: ComparisonWarningCode, regime: Option<String>, text: String) {
-        self.0.push(ComparisonWarning { code, regime, text });
+    fn push(
+        &mut self,
+        code: ComparisonWarningCode,
+        regime: Option<String>,
+        evidence: ComparisonEvidence,
+    ) {
+        self.0.push(ComparisonWarning {
+            code,
+            regime,
+            evidence,
+        });
     }
 
     /// Adds a warning when two values differ.
-    fn unless_same<T: PartialEq>(
+    fn unless_same<T: PartialEq + ToString>(
         &mut self,
         (code, regime): (ComparisonWarningCode, Option<String>),
-        [a, b]: [T; 2],
-        text: impl Fn(&T, &T) -> String,
+        values: [Option<T>; 2],
     ) {
-        if a != b {
-            let text = text(&a, &b);
-            self.push(code, regime, text);
+        if values[0] != values[1] {
+            let values = values.map(|value| value.map(|value| value.to_string()));
+            self.push(code, regime, ComparisonEvidence::Values(values));
         }
     }
 }
 
 fn of_runs(found: &mut Found, a: &Analysis, b: &Analysis) {
     if (&a.run, &a.started) == (&b.run, &b.started) {
-        let text = "A and B are the same run: there is no change to find.".to_owned();
-        found.push(ComparisonWarningCode::SameRun, None, text);
+        let nothing = ComparisonEvidence::Nothing;
+        found.push(ComparisonWarningCode::SameRun, None, nothing);
     }
     found.unless_same(
         (ComparisonWarningCode::OtherPlan, None),
-        [&a.plan, &b.plan],
-        |a, b| format!("The plans differ, `{a}` and `{b}`: their arms share only their ids."),
+        [Some(&a.plan), Some(&b.plan)],
     );
     found.unless_same(
         (ComparisonWarningCode::OtherWindage, None),
-        [&a.windage, &b.windage],
-        |a, b| format!("A was measured by windage {a}, B by windage {b}."),
+        [Some(&a.windage), Some(&b.windage)],
     );
     found.unless_same(
         (ComparisonWarningCode::OtherBaseline, None),
         [a, b].map(super::baseline_id),
-        |a, b| {
-            let [a, b] = [a, b].map(|id| id.map_or("none".to_owned(), |id| format!("`{id}`")));
-            format!(
-                "The baselines differ, {a} in A and {b} in B: overheads are shares of different \
-                 figures."
-            )
-        },
     );
-    for (key, name) in MACHINE {
-        of_host(
-            found,
-            [a, b],
-            (ComparisonWarningCode::OtherMachine, key),
-            |a, b| {
-                format!(
-                    "The machines differ: {name} was {a} in A, {b} in B. Relative overheads are \
-                     less affected by that than absolute ones, but neither is unaffected."
-                )
-            },
-        );
+    for key in MACHINE {
+        if let Some(values) = differing_fact(key, [a, b]) {
+            let fact = ComparisonEvidence::Fact(key, values);
+            found.push(ComparisonWarningCode::OtherMachine, None, fact);
+        }
     }
-    of_host(
-        found,
-        [a, b],
-        (ComparisonWarningCode::OtherKernel, "kernel"),
-        |a, b| {
-            format!(
-                "The kernels differ: {a} in A, {b} in B. System calls of the service and its \
-                 telemetry may cost more or less."
-            )
-        },
-    );
+    if let Some(values) = differing_fact("kernel", [a, b]) {
+        let values = ComparisonEvidence::Values(values.map(Some));
+        found.push(ComparisonWarningCode::OtherKernel, None, values);
+    }
 }
 
-/// Adds a warning when a fact of the machine differs, where both runs know it.
-fn of_host(
-    found: &mut Found,
-    runs: [&Analysis; 2],
-    (code, key): (ComparisonWarningCode, &str),
-    text: impl Fn(&str, &str) -> String,
-) {
-    let known = runs.map(|run| run.host.get(key).and_then(super::differs::text));
-    if let [Some(a), Some(b)] = known {
-        found.unless_same((code, None), [a, b], |a, b| text(a, b));
-    }
+/// A fact of the machine in both runs, where both know it and it differs.
+fn differing_fact(key: &str, runs: [&Analysis; 2]) -> Option<[String; 2]> {
+    let [a, b] = runs.map(|run| run.host.get(key).and_then(super::differs::text));
+    let (a, b) = a.zip(b)?;
+    (a != b).then_some([a, b])
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::Family;
 use crate::compare::by_launch;
 use crate::scatter::Pace;
+use crate::{Family, MissingCode};
 use windage_model::Order;
 
 fn interval(low: f64, high: f64, confidence: f64) -> Interval {
@@ -69,7 +69,7 @@ fn differences_without_ratio_have_no_verdict() {
     let ratio = by_launch(&arm, &baseline, Scale::LogRatio, 9);
     let result = conclude(Metric::RssSteady, ArmIndex(2), rules, None, ratio);
     assert_eq!(
-        result.difference.unwrap_err().code,
+        result.difference.unwrap_err().code(),
         MissingCode::BaselineZero
     );
 }
@@ -162,7 +162,7 @@ fn a_run_that_may_stop_early_has_wider_intervals_or_none() {
         of.as_ref().unwrap().relative.as_ref().unwrap().half_width()
     };
     assert!(half(&of(20, true)) > 1.3 * half(&of(20, false)));
-    assert_eq!(of(3, true).unwrap_err().code, MissingCode::TooFew);
+    assert_eq!(of(3, true).unwrap_err().code(), MissingCode::TooFew);
     assert!(of(3, false).is_ok());
 }
 

@@ -140,7 +140,7 @@ fn seconds(ns: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use windage_model::{Warning, WarningCode};
+    use windage_model::{WarningCode, fixtures};
 
     use super::*;
     use crate::fixture;
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn few_windows_are_drawn_one_by_one() {
         let mut windows = windows(6);
-        windows[3].warnings = vec![Warning::new(WarningCode::ServiceDied, "It exited.")];
+        windows[3].warnings = vec![fixtures::warning(WarningCode::ServiceDied)];
         windows[4].cpu.in_window_ns = None;
         let series = series(&windows, &two_cores()).unwrap();
         assert_eq!((series.bin_s, series.windows_in_all), (None, 6));

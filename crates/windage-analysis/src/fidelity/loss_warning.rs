@@ -1,6 +1,6 @@
 //! The warning about an arm that lost telemetry.
 
-use windage_model::{Warning, WarningCode};
+use windage_model::{LossCause, Warning};
 use windage_record::Expected;
 
 use super::of_arm::by_chance;
@@ -22,25 +22,19 @@ pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
         return None;
     }
     let (lost, expected) = fidelity.lost.zip(fidelity.expected)?;
-    let text = format!(
-        "{arm} delivered {} of {expected:.0} expected {}: {:.2} % were lost, so its cost is that \
-         of less telemetry than intended.{}{} {}",
-        fidelity.delivered,
-        fidelity.of.as_str(),
-        100.0 * lost / expected,
-        what_became_of_it(fidelity),
-        not_understood(fidelity),
-        remedy(fidelity),
-    );
-    let warning = Warning::new(WarningCode::TelemetryLost, text)
-        .with("expected", expected)
-        .with("delivered", fidelity.delivered as f64)
-        .with("lost", lost);
-    let reasons = reasons(fidelity);
-    Some(if reasons.is_empty() {
-        warning
-    } else {
-        warning.with("reasons", reasons)
+    let counts = &fidelity.counts;
+    let reasons = fidelity.by_reason.iter();
+    let reasons = reasons.map(|l| format!("{:.0} {} ({})", l.lost, l.of.as_str(), l.reason));
+    Some(Warning::TelemetryLost {
+        arm: arm.to_owned(),
+        of: fidelity.of.as_str().to_owned(),
+        expected,
+        delivered: fidelity.delivered,
+        lost,
+        reasons: (!fidelity.by_reason.is_empty()).then(|| reasons.collect()),
+        reported_beyond_lost: fidelity.reported_beyond_lost,
+        not_understood: counts.rejected.saturating_add(counts.malformed),
+        largest: largest(fidelity),
     })
 }
 
@@ -51,23 +45,18 @@ pub(crate) fn unexpected_telemetry(
     fidelity: &Fidelity,
     expected: Option<Expected>,
 ) -> Option<Warning> {
-    let unit = fidelity.of.as_str();
     let delivered = fidelity.delivered as f64;
     let more = fidelity.expected.filter(|expected| {
         let by_chance = by_chance(fidelity.sampling_sd.unwrap_or(0.0));
         delivered - expected > by_chance.max(STRAYS) + expected * MISMATCH_THAT_MATTERS
     });
     if let Some(expected) = more {
-        let text = format!(
-            "{arm} delivered {delivered:.0} {unit}, but {expected:.0} were expected: check its \
-             sampler and the plan's `expect`."
-        );
-        let warning = Warning::new(WarningCode::UnexpectedTelemetry, text);
-        return Some(
-            warning
-                .with("expected", expected)
-                .with("delivered", delivered),
-        );
+        return Some(Warning::UnexpectedTelemetry {
+            arm: arm.to_owned(),
+            of: fidelity.of.as_str().to_owned(),
+            expected,
+            delivered: fidelity.delivered,
+        });
     }
     let (traces, spans) = expected.and_then(|e| e.traces_per_request.zip(e.spans_per_request))?;
     let counts = &fidelity.counts;
@@ -76,62 +65,21 @@ pub(crate) fn unexpected_telemetry(
     let differs = (came / of_a_trace - 1.0).abs() > MISMATCH_THAT_MATTERS;
     // Where spans were lost, traces are incomplete.
     let is_whole = fidelity.beyond_sampling == Some(false) && came.is_finite();
-    (is_whole && of_a_trace.is_finite() && differs).then(|| {
-        let text = format!(
-            "{arm} delivered {came:.2} spans per trace, but {of_a_trace:.2} were expected: check \
-             its instrumentation and the plan's `expect`."
-        );
-        Warning::new(WarningCode::UnexpectedTelemetry, text)
-            .with("spans_per_trace", came)
-            .with("expected_spans_per_trace", of_a_trace)
+    (is_whole && of_a_trace.is_finite() && differs).then(|| Warning::UnexpectedSpans {
+        arm: arm.to_owned(),
+        expected_spans_per_trace: of_a_trace,
+        spans_per_trace: came,
     })
 }
 
-fn what_became_of_it(fidelity: &Fidelity) -> String {
-    let beyond = fidelity.reported_beyond_lost.map_or(String::new(), |beyond| {
-        format!(
-            " That is {beyond:.0} more than were lost: some were counted twice or arrived later."
-        )
-    });
-    match reasons(fidelity) {
-        none if none.is_empty() => none,
-        reasons => format!(" Of that: {reasons}.{beyond}"),
-    }
-}
-
-/// Each reason with its number.
-fn reasons(fidelity: &Fidelity) -> String {
+/// Where the largest part went.
+fn largest(fidelity: &Fidelity) -> LossCause {
     let parts = fidelity.by_reason.iter();
-    let parts = parts.map(|l| format!("{:.0} {} ({})", l.lost, l.of.as_str(), l.reason));
-    parts.collect::<Vec<_>>().join(", ")
-}
-
-fn not_understood(fidelity: &Fidelity) -> String {
-    let counts = &fidelity.counts;
-    match counts.rejected.saturating_add(counts.malformed) {
-        0 => String::new(),
-        requests => format!(
-            " {requests} export requests were rejected or malformed: check the exporter's address, \
-             its protocol and its batch size."
-        ),
-    }
-}
-
-/// Advice about the largest part.
-fn remedy(fidelity: &Fidelity) -> &'static str {
-    let parts = fidelity.by_reason.iter();
-    let greatest = parts.max_by(|a, b| a.lost.total_cmp(&b.lost));
-    match greatest.map(|loss| &loss.reason) {
-        Some(LossReason::Reported(_)) => {
-            "Give the exporter a longer queue or larger batches, or sample less."
-        }
-        Some(LossReason::Refused) => {
-            "The exporter did not retry what was refused: check its retries."
-        }
-        Some(LossReason::Unexplained) | None => {
-            "Check queue sizes, the receiver, and whether the service flushes when it is stopped; \
-             with `drops` of a `[[service]]` Windage reads the service's own reports."
-        }
+    let largest = parts.max_by(|a, b| a.lost.total_cmp(&b.lost));
+    match largest.map(|loss| &loss.reason) {
+        Some(LossReason::Reported(_)) => LossCause::Reported,
+        Some(LossReason::Refused) => LossCause::Refused,
+        Some(LossReason::Unexplained) | None => LossCause::Unexplained,
     }
 }
 
@@ -167,30 +115,29 @@ mod tests {
             events_per_request: None,
         };
         let one_of_four = expected(Some(1.0), Some(4.0));
-        // expected, traces expected, traces and spans delivered, warning text
-        let table: [(Expected, f64, u64, u64, Option<&str>); 7] = [
+        let doubled = Warning::UnexpectedSpans {
+            arm: "otel".to_owned(),
+            expected_spans_per_trace: 4.0,
+            spans_per_trace: 8.0,
+        };
+        let tenfold = Warning::UnexpectedTelemetry {
+            arm: "otel".to_owned(),
+            of: "traces".to_owned(),
+            expected: 1_000.0,
+            delivered: 10_000,
+        };
+        // expected, traces expected, traces and spans delivered, the warning
+        let table: [(Expected, f64, u64, u64, Option<Warning>); 7] = [
             (one_of_four, 10_000.0, 10_000, 40_000, None),
             (one_of_four, 10_000.0, 10_050, 40_200, None),
-            (
-                one_of_four,
-                10_000.0,
-                10_000,
-                80_000,
-                Some("8.00 spans per trace"),
-            ),
-            (
-                one_of_four,
-                1_000.0,
-                10_000,
-                40_000,
-                Some("1000 were expected"),
-            ),
+            (one_of_four, 10_000.0, 10_000, 80_000, Some(doubled)),
+            (one_of_four, 1_000.0, 10_000, 40_000, Some(tenfold)),
             // One readiness check and one scrape.
             (one_of_four, 100.0, 103, 412, None),
             (expected(Some(1.0), None), 10_000.0, 10_000, 80_000, None),
             (expected(Some(0.0), Some(0.0)), 0.0, 0, 0, None),
         ];
-        for (of, traces, delivered, spans, said) in table {
+        for (of, traces, delivered, spans, expected) in table {
             let fidelity = Fidelity {
                 expected: Some(traces),
                 delivered,
@@ -203,57 +150,51 @@ mod tests {
                 },
                 ..lossy()
             };
-            let warning = unexpected_telemetry("otel", &fidelity, Some(of));
-            let text = warning.as_ref().map(|warning| warning.text.as_str());
-            assert_eq!(
-                text.is_some(),
-                said.is_some(),
-                "{delivered} {spans}: {text:?}"
-            );
-            assert!(text.unwrap_or("").contains(said.unwrap_or("")), "{text:?}");
+            let found = unexpected_telemetry("otel", &fidelity, Some(of));
+            assert_eq!(found, expected, "{delivered} {spans}");
         }
     }
 
     #[test]
-    fn a_loss_is_reported_with_reasons_and_advice() {
+    fn a_loss_is_reported_with_reasons() {
         let reported = |lost| loss(LossReason::Reported("queue full".to_owned()), lost);
-        let table: [(&str, Vec<Loss>, &[&str]); 4] = [
+        let unexplained = |lost| loss(LossReason::Unexplained, lost);
+        let refused = |lost| loss(LossReason::Refused, lost);
+        // the parts, the reasons, the cause of the largest
+        let table: [(Vec<Loss>, &[&str], LossCause); 4] = [
+            (vec![], &[], LossCause::Unexplained),
             (
-                "no reason is known",
-                vec![],
+                vec![reported(900.0), unexplained(100.0)],
+                &["900 spans (queue full)", "100 spans (not explained)"],
+                LossCause::Reported,
+            ),
+            (
+                vec![reported(100.0), refused(900.0)],
                 &[
-                    "9000 of 10000 expected traces: 10.00 % were lost",
-                    "than intended. Check queue sizes",
+                    "100 spans (queue full)",
+                    "900 spans (refused by the backend)",
                 ],
+                LossCause::Refused,
             ),
             (
-                "most was reported",
-                vec![reported(900.0), loss(LossReason::Unexplained, 100.0)],
-                &["Of that: 900 spans (queue full), 100 spans (not explained). Give the exporter"],
-            ),
-            (
-                "most was refused",
-                vec![reported(100.0), loss(LossReason::Refused, 900.0)],
-                &["900 spans (refused by the backend). The exporter did not retry"],
-            ),
-            (
-                "most is unknown",
-                vec![reported(100.0), loss(LossReason::Unexplained, 900.0)],
-                &[
-                    "900 spans (not explained). Check queue sizes",
-                    "`drops` of a `[[service]]`",
-                ],
+                vec![reported(100.0), unexplained(900.0)],
+                &["100 spans (queue full)", "900 spans (not explained)"],
+                LossCause::Unexplained,
             ),
         ];
-        for (what, by_reason, parts) in table {
+        for (by_reason, expected, cause) in table {
             let fidelity = Fidelity {
                 by_reason,
                 ..lossy()
             };
-            let text = warning("otel", &fidelity).unwrap().text;
-            for part in parts {
-                assert!(text.contains(part), "{what}: {part:?} not in {text}");
-            }
+            let Some(Warning::TelemetryLost {
+                reasons, largest, ..
+            }) = warning("otel", &fidelity)
+            else {
+                panic!("no warning: {fidelity:?}");
+            };
+            assert_eq!(reasons.unwrap_or_default(), expected);
+            assert_eq!(largest, cause, "{expected:?}");
         }
     }
 
@@ -269,13 +210,18 @@ mod tests {
             },
             ..lossy()
         };
-        let text = warning("otel", &fidelity).unwrap().text;
-        for part in [
-            "1500 spans (gave up). That is 500 more than were lost",
-            "7 export requests",
-        ] {
-            assert!(text.contains(part), "{part:?} not in {text}");
-        }
+        let expected = Warning::TelemetryLost {
+            arm: "otel".to_owned(),
+            of: "traces".to_owned(),
+            expected: 10_000.0,
+            delivered: 9_000,
+            lost: 1_000.0,
+            reasons: Some(vec!["1500 spans (gave up)".to_owned()]),
+            reported_beyond_lost: Some(500.0),
+            not_understood: 7,
+            largest: LossCause::Reported,
+        };
+        assert_eq!(warning("otel", &fidelity), Some(expected));
     }
 
     #[test]

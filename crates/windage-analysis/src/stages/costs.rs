@@ -17,8 +17,8 @@ use crate::analyse::Run;
 use crate::blocks::Reading;
 use crate::compare::{self, Ratios};
 use crate::conclude::interval;
-use crate::per_span::{Item, PerRequest, divided};
-use crate::{ArmAnalysis, Missing, MissingCode};
+use crate::per_span::{PerRequest, divided};
+use crate::{ArmAnalysis, Item, Missing};
 
 impl Run<'_> {
     /// The costs of all stages of every chain of the plan.
@@ -148,7 +148,7 @@ impl<'a> Heights<'a> {
     /// The cost of an arm over an arm below it.
     fn between(&self, arm: ArmIndex, below: ArmIndex) -> Result<StageCost, Missing> {
         let (top, bottom) = (self.height(arm)?, self.height(below)?);
-        let below_us = self.first_us.ok_or_else(never_measured)? * bottom.exp();
+        let below_us = self.first_us.ok_or(Missing::StageNotMeasured)? * bottom.exp();
         let located = self.located(&self.apart(arm, below))?;
         // Log ratios of a single launch differ from it, because a trimmed mean is not additive.
         let moved = top - bottom - located.estimate;
@@ -165,7 +165,7 @@ impl<'a> Heights<'a> {
 
     fn height(&self, arm: ArmIndex) -> Result<f64, Missing> {
         let height = self.heights.get(&arm).cloned();
-        height.unwrap_or_else(|| Err(never_measured()))
+        height.unwrap_or(Err(Missing::StageNotMeasured))
     }
 
     /// The difference between two arms, by launch. Arms of a long chain share few blocks, but each
@@ -219,12 +219,7 @@ impl<'a> Heights<'a> {
     /// A log ratio with its interval.
     fn located(&self, launches: &Launches) -> Result<Interval, Missing> {
         let location = two_level(launches).map_err(missing)?;
-        interval(&location, Confidence::P95, self.run.rules).ok_or_else(|| Missing {
-            code: MissingCode::TooFew,
-            text: "The run could stop early, and with so few launches or batches an interval that \
-                   holds at every look is unbounded."
-                .to_owned(),
-        })
+        interval(&location, Confidence::P95, self.run.rules).ok_or(Missing::UnboundedSequence)
     }
 }
 
@@ -253,25 +248,9 @@ fn deferred_log_share(run: &Run<'_>, launch: u32, arm: ArmIndex) -> Option<f64> 
     run.records.ledgers.get(launch, arm)?.deferred_log_share()
 }
 
-fn never_measured() -> Missing {
-    Missing {
-        code: MissingCode::NotMeasured,
-        text: "An arm of this stage has no usable window beside the chain's first arm.".to_owned(),
-    }
-}
-
 fn missing(why: TwoLevelError) -> Missing {
-    let text = match why {
-        TwoLevelError::NoValues => {
-            "The two arms were never measured in the same half of a block, in a launch that has \
-             all arms of the chain."
-        }
-        TwoLevelError::OneValue => {
-            "One value per side: without scatter there is no interval. Measure more rounds."
-        }
-    };
-    Missing {
-        code: MissingCode::TooFew,
-        text: text.to_owned(),
+    match why {
+        TwoLevelError::NoValues => Missing::StageNeverTogether,
+        TwoLevelError::OneValue => Missing::OneValue,
     }
 }

@@ -5,7 +5,7 @@ use windage_record::{Expected, ManifestArm};
 
 use super::*;
 use crate::fixture::{self, Recorded, noise};
-use crate::{MissingCode, analyse, wire};
+use crate::{MissingCode, analyse};
 
 /// Off, control, three stages and an end-to-end arm.
 const COSTS_US: [f64; 6] = [50.0, 50.0, 52.0, 65.0, 80.0, 80.0];
@@ -240,7 +240,7 @@ fn unmeasured_arms_leave_figures_missing() {
     let mut run = chain_of(&COSTS_US, 3, 0.01, 7);
     run.windows.retain(|window| window.place.arm != ArmIndex(3));
     let found = of(&run);
-    let code = |cost: &Result<StageCost, Missing>| cost.as_ref().err().map(|m| m.code);
+    let code = |cost: &Result<StageCost, Missing>| cost.as_ref().err().map(Missing::code);
     let codes: Vec<_> = found.stages.iter().map(|s| code(&s.cost)).collect();
     let absent = Some(MissingCode::NotMeasured);
     assert_eq!(codes, [None, absent, absent]);
@@ -283,7 +283,7 @@ fn json_has_every_figure_or_a_reason() {
     run.manifest.load.model = LoadModel::Batch;
     run.windows.retain(|window| window.place.arm != ArmIndex(3));
     let analysis = analyse(&run.gathered(), std::iter::empty(), std::iter::empty());
-    let stages = &wire::to_json(&analysis)["stages"][0];
+    let stages = &fixture::to_json(&analysis)["stages"][0];
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     assert_eq!(text(&stages["metric"]), "cpu_per_iteration");
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{IntervalWire, MissingWire, finite};
+use super::{IntervalWire, MissingWire, Sentences, finite, missing};
 use crate::{
     AgentUse, AttachUse, BpfUse, CycleUse, OverCycles, ProbeAccount, ProgramUse, Range, UpUse,
 };
@@ -125,8 +125,8 @@ pub struct CycleWire {
     pub failed: Option<String>,
 }
 
-impl From<&AgentUse> for AgentWire {
-    fn from(of: &AgentUse) -> Self {
+impl AgentWire {
+    pub(super) fn new(of: &AgentUse, words: &dyn Sentences) -> Self {
         AgentWire {
             names: of.names.clone(),
             attachments: of.cycles.len(),
@@ -138,7 +138,7 @@ impl From<&AgentUse> for AgentWire {
                 cpu_s: of.detach_cpu_s.map(Into::into),
             },
             bpf: of.bpf.as_ref().map(Into::into),
-            probes: of.probes.as_ref().map(Into::into),
+            probes: of.probes.as_ref().map(|of| ProbesWire::new(of, words)),
             cycles: of.cycles.iter().map(Into::into).collect(),
         }
     }
@@ -214,8 +214,8 @@ impl From<&ProgramUse> for ProgramWire {
     }
 }
 
-impl From<&ProbeAccount> for ProbesWire {
-    fn from(of: &ProbeAccount) -> Self {
+impl ProbesWire {
+    fn new(of: &ProbeAccount, words: &dyn Sentences) -> Self {
         let per_event = of.service_ns_per_event.as_ref();
         ProbesWire {
             service_us_per_request: (&of.service_us_per_request).into(),
@@ -226,7 +226,7 @@ impl From<&ProbeAccount> for ProbesWire {
                 .as_ref()
                 .map(Into::into),
             service_ns_per_event: per_event.ok().map(Into::into),
-            missing: per_event.err().map(Into::into),
+            missing: per_event.err().map(|why| missing(why, words)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{IntervalWire, MissingWire, finite, missing};
+use super::{IntervalWire, MissingWire, Sentences, finite, missing};
 use crate::{Bill, BillLine, Bystander, FidelityPoint, MetricAnalysis};
 use windage_model::Metric;
 
@@ -104,20 +104,20 @@ impl From<&BillLine> for LineWire {
     }
 }
 
-impl From<&Bystander> for BystanderWire {
-    fn from(of: &Bystander) -> Self {
+impl BystanderWire {
+    pub(super) fn new(of: &Bystander, words: &dyn Sentences) -> Self {
         BystanderWire {
             bystander_of: of.bystander_of.as_str().to_owned(),
             control: of.control.as_str().to_owned(),
             metric: of.metric.as_str().to_owned(),
-            against_control: AgainstWire::of(of.metric, &of.against_control),
-            against_watched: AgainstWire::of(of.metric, &of.against_watched),
+            against_control: AgainstWire::of(of.metric, &of.against_control, words),
+            against_watched: AgainstWire::of(of.metric, &of.against_watched, words),
         }
     }
 }
 
 impl AgainstWire {
-    fn of(metric: Metric, of: &MetricAnalysis) -> Self {
+    fn of(metric: Metric, of: &MetricAnalysis, words: &dyn Sentences) -> Self {
         let difference = of.difference.as_ref().ok();
         AgainstWire {
             against_us_per_request: of.baseline.and_then(finite),
@@ -131,7 +131,7 @@ impl AgainstWire {
                 .and_then(finite),
             windows: of.windows,
             rounds: of.rounds,
-            missing: missing(metric, of),
+            missing: of.missing(metric).map(|why| missing(&why, words)),
         }
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use windage_model::{Interval, Metric, Verdict};
 
-use super::{IntervalWire, MissingWire, SCHEMA, ValidityWire, finite, to_value};
+use super::{
+    IntervalWire, MissingWire, SCHEMA, Sentences, ValidityWire, finite, missing, to_value, validity,
+};
 use crate::comparison::{
     Compared, ComparedArm, ComparedLoad, ComparedMetric, ComparedRun, ComparisonWarning, Differing,
     LoneArm, PlanLine, Side,
@@ -16,8 +18,8 @@ const COMPARISON: u32 = 1;
 
 /// A comparison as JSON.
 #[must_use]
-pub fn comparison_to_json(compared: &Compared) -> serde_json::Value {
-    to_value(&ComparisonWire::from(compared))
+pub fn comparison_to_json(compared: &Compared, words: &dyn Sentences) -> serde_json::Value {
+    to_value(&ComparisonWire::new(compared, words))
 }
 
 #[derive(Serialize)]
@@ -49,7 +51,7 @@ struct ComparisonWarningWire<'a> {
     code: &'static str,
     grave: bool,
     regime: Option<&'a str>,
-    text: &'a str,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -140,8 +142,8 @@ fn wires<'a, T, W: From<&'a T>>(of: &'a [T]) -> Vec<W> {
     of.iter().map(W::from).collect()
 }
 
-impl<'a> From<&'a Compared> for ComparisonWire<'a> {
-    fn from(compared: &'a Compared) -> Self {
+impl<'a> ComparisonWire<'a> {
+    fn new(compared: &'a Compared, words: &dyn Sentences) -> Self {
         let of = &compared.comparison;
         ComparisonWire {
             schema: SCHEMA,
@@ -149,8 +151,8 @@ impl<'a> From<&'a Compared> for ComparisonWire<'a> {
             a: (&of.a).into(),
             b: (&of.b).into(),
             comparable: of.comparable().as_str(),
-            warnings: wires(&of.warnings),
-            loads: wires(&of.loads),
+            warnings: of.warnings.iter().map(|of| warning(of, words)).collect(),
+            loads: of.loads.iter().map(|of| load_wire(of, words)).collect(),
             only_in_a: &of.only_in_a,
             only_in_b: &of.only_in_b,
             differs: DiffersWire {
@@ -175,28 +177,25 @@ impl<'a> From<&'a ComparedRun> for RunWire<'a> {
     }
 }
 
-impl<'a> From<&'a ComparisonWarning> for ComparisonWarningWire<'a> {
-    fn from(warning: &'a ComparisonWarning) -> Self {
-        ComparisonWarningWire {
-            code: warning.code.as_str(),
-            grave: warning.code.is_grave(),
-            regime: warning.regime.as_deref(),
-            text: &warning.text,
-        }
+fn warning<'a>(of: &'a ComparisonWarning, words: &dyn Sentences) -> ComparisonWarningWire<'a> {
+    ComparisonWarningWire {
+        code: of.code.as_str(),
+        grave: of.code.is_grave(),
+        regime: of.regime.as_deref(),
+        text: words.comparison(of),
     }
 }
 
-impl<'a> From<&'a ComparedLoad> for LoadWire<'a> {
-    fn from(load: &'a ComparedLoad) -> Self {
-        LoadWire {
-            regime: load.regime.as_deref(),
-            comparable: load.comparable.as_str(),
-            primary: load.primary.as_str(),
-            margin: finite(load.margin),
-            arms: load.arms.iter().map(|arm| arm_wire(arm, load)).collect(),
-            only_in_a: wires(&load.only_in_a),
-            only_in_b: wires(&load.only_in_b),
-        }
+fn load_wire<'a>(load: &'a ComparedLoad, words: &dyn Sentences) -> LoadWire<'a> {
+    let arms = load.arms.iter();
+    LoadWire {
+        regime: load.regime.as_deref(),
+        comparable: load.comparable.as_str(),
+        primary: load.primary.as_str(),
+        margin: finite(load.margin),
+        arms: arms.map(|arm| arm_wire(arm, load, words)).collect(),
+        only_in_a: wires(&load.only_in_a),
+        only_in_b: wires(&load.only_in_b),
     }
 }
 
@@ -209,9 +208,9 @@ impl<'a> From<&'a LoneArm> for LoneArmWire<'a> {
     }
 }
 
-fn arm_wire<'a>(arm: &'a ComparedArm, load: &ComparedLoad) -> ArmWire<'a> {
+fn arm_wire<'a>(arm: &'a ComparedArm, load: &ComparedLoad, words: &dyn Sentences) -> ArmWire<'a> {
     let metric = |(&metric, of): (&Metric, &'a ComparedMetric)| {
-        (metric.as_str(), metric_wire(metric, of, load.margin))
+        (metric.as_str(), metric_wire(metric, of, load.margin, words))
     };
     ArmWire {
         id: arm.id.as_str(),
@@ -221,12 +220,17 @@ fn arm_wire<'a>(arm: &'a ComparedArm, load: &ComparedLoad) -> ArmWire<'a> {
     }
 }
 
-fn metric_wire(metric: Metric, of: &ComparedMetric, margin: f64) -> MetricWire {
+fn metric_wire(
+    metric: Metric,
+    of: &ComparedMetric,
+    margin: f64,
+    words: &dyn Sentences,
+) -> MetricWire {
     MetricWire {
         unit: metric.unit().as_str(),
         direction: metric.direction().as_str(),
-        a: (&of.a).into(),
-        b: (&of.b).into(),
+        a: side_wire(&of.a, words),
+        b: side_wire(&of.b, words),
         change: of.change.as_ref().ok().map(|change| ChangeWire {
             relative: change.relative.as_ref().map(Into::into),
             absolute: (&change.absolute).into(),
@@ -240,21 +244,19 @@ fn metric_wire(metric: Metric, of: &ComparedMetric, margin: f64) -> MetricWire {
             interval: (&family.interval).into(),
             verdict: family.verdict.as_str(),
         }),
-        missing: of.change.as_ref().err().map(Into::into),
+        missing: of.change.as_ref().err().map(|why| missing(why, words)),
     }
 }
 
-impl<'a> From<&'a Side> for SideWire {
-    fn from(side: &'a Side) -> Self {
-        let interval = |of: &Option<Interval>| of.as_ref().map(Into::into);
-        SideWire {
-            baseline: side.baseline.and_then(finite),
-            arm: side.arm.and_then(finite),
-            difference: interval(&side.difference),
-            relative: interval(&side.relative),
-            verdict: side.verdict.map(Verdict::as_str),
-            validity: (&side.validity).into(),
-        }
+fn side_wire(side: &Side, words: &dyn Sentences) -> SideWire {
+    let interval = |of: &Option<Interval>| of.as_ref().map(Into::into);
+    SideWire {
+        baseline: side.baseline.and_then(finite),
+        arm: side.arm.and_then(finite),
+        difference: interval(&side.difference),
+        relative: interval(&side.relative),
+        verdict: side.verdict.map(Verdict::as_str),
+        validity: validity(&side.validity, words),
     }
 }
 

@@ -225,7 +225,7 @@ mod tests {
     use serde_json::{Value, json};
     use windage_record::{Drops, TraceSample};
 
-    use crate::{analyse, fixture, wire};
+    use crate::{analyse, fixture};
 
     #[test]
     fn old_keys_are_kept_beside_new_ones() {
@@ -246,7 +246,7 @@ mod tests {
             duplicates: 3,
         });
         let analysis = analyse(&run.gathered(), std::iter::empty(), std::iter::empty());
-        let arms = &wire::to_json(&analysis)["arms"];
+        let arms = &fixture::to_json(&analysis)["arms"];
         assert_eq!(arms[0]["fidelity"], Value::Null);
         let fidelity = &arms[2]["fidelity"];
         let reported =

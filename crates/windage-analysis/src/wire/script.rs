@@ -89,14 +89,14 @@ impl From<&Averaged> for IntervalWire {
 
 #[cfg(test)]
 mod tests {
-    use crate::{analyse, fixture, wire};
+    use crate::{analyse, fixture};
     use serde_json::{Value, json};
     use windage_model::{ArmIndex, LoadModel, Phase, PhaseSpent, ProcessTimes};
     use windage_record::{Entry, SelfReport};
 
     fn written(run: &fixture::Recorded) -> Value {
         let nothing = std::iter::empty;
-        wire::to_json(&analyse(&run.gathered(), nothing(), nothing()))
+        fixture::to_json(&analyse(&run.gathered(), nothing(), nothing()))
     }
 
     /// Of the baseline one process, of the treatment all; the control reported nothing.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{IntervalWire, MissingWire, finite};
+use super::{IntervalWire, MissingWire, Sentences, finite, missing};
 use crate::{EndToEnd, Missing, Stage, StageCost, Stages};
 
 /// How the error of these comparisons is controlled.
@@ -57,8 +57,8 @@ pub struct EndToEndWire {
     pub is_additive: Option<bool>,
 }
 
-impl From<&Stages> for StagesWire {
-    fn from(of: &Stages) -> Self {
+impl StagesWire {
+    pub(super) fn new(of: &Stages, words: &dyn Sentences) -> Self {
         StagesWire {
             metric: of.metric.as_str().to_owned(),
             unit: of.metric.unit().as_str().to_owned(),
@@ -68,10 +68,14 @@ impl From<&Stages> for StagesWire {
             stages: of
                 .stages
                 .iter()
-                .map(|stage| stage_wire(stage, of))
+                .map(|stage| stage_wire(stage, of, words))
                 .collect(),
-            sum: cost(&of.sum),
-            end_to_end: of.end_to_end.iter().map(Into::into).collect(),
+            sum: cost(&of.sum, words),
+            end_to_end: of
+                .end_to_end
+                .iter()
+                .map(|whole| end_to_end(whole, words))
+                .collect(),
             spans_per_request: of.spans_per_request.and_then(finite),
             events_per_request: of.events_per_request.and_then(finite),
             rounds: of.rounds,
@@ -79,28 +83,26 @@ impl From<&Stages> for StagesWire {
     }
 }
 
-fn stage_wire(stage: &Stage, of: &Stages) -> StageWire {
+fn stage_wire(stage: &Stage, of: &Stages, words: &dyn Sentences) -> StageWire {
     StageWire {
         arm: stage.arm.as_str().to_owned(),
         adds_to: stage.adds_to.as_str().to_owned(),
         share: of.share_of_sum(&stage.cost).and_then(finite),
-        cost: cost(&stage.cost),
+        cost: cost(&stage.cost, words),
     }
 }
 
-impl From<&EndToEnd> for EndToEndWire {
-    fn from(whole: &EndToEnd) -> Self {
-        EndToEndWire {
-            arm: whole.arm.as_str().to_owned(),
-            same_as: whole.same_as.as_str().to_owned(),
-            cost: cost(&whole.cost),
-            gap: cost(&whole.gap),
-            is_additive: whole.is_additive(),
-        }
+fn end_to_end(whole: &EndToEnd, words: &dyn Sentences) -> EndToEndWire {
+    EndToEndWire {
+        arm: whole.arm.as_str().to_owned(),
+        same_as: whole.same_as.as_str().to_owned(),
+        cost: cost(&whole.cost, words),
+        gap: cost(&whole.gap, words),
+        is_additive: whole.is_additive(),
     }
 }
 
-fn cost(of: &Result<StageCost, Missing>) -> CostWire {
+fn cost(of: &Result<StageCost, Missing>, words: &dyn Sentences) -> CostWire {
     let known = of.as_ref().ok();
     CostWire {
         difference: known.map(|cost| (&cost.absolute).into()),
@@ -108,6 +110,6 @@ fn cost(of: &Result<StageCost, Missing>) -> CostWire {
         exceeds_zero: known.map(|cost| cost.relative.excludes_zero()),
         per_span: known.and_then(|cost| Some(cost.per_span.as_ref()?.into())),
         per_event: known.and_then(|cost| Some(cost.per_event.as_ref()?.into())),
-        missing: of.as_ref().err().map(Into::into),
+        missing: of.as_ref().err().map(|why| missing(why, words)),
     }
 }

@@ -143,7 +143,7 @@ fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
         });
         let ending = outcome.result.unwrap();
         assert_eq!(ending == Ending::Complete, goes_on, "{why}: {ending:?}");
-        let codes: Vec<WarningCode> = outcome.journal.warnings.iter().map(|d| d.code).collect();
+        let codes: Vec<WarningCode> = outcome.journal.warnings.iter().map(Warning::code).collect();
         assert_eq!(codes, vec![WarningCode::ArmDied; never_up.len()], "{why}");
         let windows = outcome.journal.windows.iter();
         let in_first: Vec<&Window> = windows.filter(|w| w.place.launch == 0).collect();
@@ -173,7 +173,7 @@ fn a_death_in_another_arms_window_is_noticed() {
         ..Given::default()
     });
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
-    let codes: Vec<WarningCode> = outcome.journal.warnings.iter().map(|d| d.code).collect();
+    let codes: Vec<WarningCode> = outcome.journal.warnings.iter().map(Warning::code).collect();
     assert_eq!(codes, [WarningCode::ArmDied]);
 }
 
@@ -194,10 +194,14 @@ fn a_death_that_all_arms_share_is_one_warning() {
     let [warning] = outcome.journal.warnings.as_slice() else {
         panic!("{:?}", outcome.journal.warnings)
     };
-    assert_eq!(warning.text, "service `app` that all arms share died");
-    let told = |name: &str| warning.evidence.get(name).cloned();
-    assert_eq!(told("arm"), Some("off, control, otel".into()));
-    assert_eq!(told("last_words"), Some("farewell".into()));
+    let expected = Warning::ArmDied {
+        arms: ["off", "control", "otel"].map(str::to_owned).to_vec(),
+        service: "app".to_owned(),
+        whose: "that all arms share".to_owned(),
+        how: "died".to_owned(),
+        last_words: "farewell".to_owned(),
+    };
+    assert_eq!(warning, &expected);
     let notes = |words: &str| {
         let is_one = |event: &&Event| matches!(event, Event::Note { text } if text.contains(words));
         outcome.events.iter().filter(is_one).count()

@@ -6,7 +6,7 @@ mod statistics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use windage_model::{AgentCycle, ArmIndex, BpfProgram, Event, Place, Warning, WarningCode};
+use windage_model::{AgentCycle, ArmIndex, BpfProgram, Event, Place, Warning};
 use windage_plan::Plan;
 use windage_probe::ArmProbe;
 use windage_probe::bpf::{Bpf, KernelBpf, Objects};
@@ -169,9 +169,9 @@ impl<'r, 'a> Agents<'r, 'a> {
             }
         };
         if let Some(death) = instance.death.clone() {
-            let warning = died(&death);
+            let (warning, why) = (died(&death), death.what_happened());
             self.deaths.entry(owner).or_insert(death);
-            self.without_agents(services, cycle, before, Some(warning.text.clone()))?;
+            self.without_agents(services, cycle, before, Some(why))?;
             services.book_outside(owner)?;
             return Ok(Some(warning));
         }
@@ -437,7 +437,9 @@ fn what_failed(error: &LabError) -> String {
 }
 
 fn died(death: &ServiceTrouble) -> Warning {
-    Warning::new(WarningCode::AgentDied, death.what_happened())
-        .with("agent", death.service.as_str())
-        .with("how", death.trouble.as_str())
+    Warning::AgentDied {
+        agent: death.service.clone(),
+        whose: death.whose.clone(),
+        how: death.trouble.clone(),
+    }
 }

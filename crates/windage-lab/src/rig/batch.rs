@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use windage_model::{PhaseSpent, Place, ProcessTimes, Warning, WarningCode};
+use windage_model::{PhaseSpent, Place, ProcessTimes, Warning};
 use windage_plan::{Iterations, Load, Origin, Service};
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::Entry;
@@ -91,7 +91,7 @@ pub(super) fn note_process(
     });
     findings.extend(phases);
     let broken = driven.told.broken.as_ref().filter(|_| !driven.told.waits)?;
-    let text =
-        format!("The program {broken}. The phases that it reported in this window are not used.");
-    Some(Warning::new(WarningCode::ProtocolViolation, text).with("message", broken.as_str()))
+    Some(Warning::ProtocolViolation {
+        message: broken.clone(),
+    })
 }

@@ -18,6 +18,7 @@ use crate::instance::{Instance, Part, launch, note_exits};
 use crate::losses::Losses;
 use crate::names::Names;
 use crate::readings::Reading;
+use crate::warnings::what_failed;
 
 /// Services that are ready and connected.
 pub(super) struct Started<'a> {
@@ -200,7 +201,7 @@ impl Services<'_, '_> {
         }
         if let Some(warning) = self.switch(arm)? {
             self.must_live(own)?;
-            return Err(LabError::Switch(warning.text));
+            return Err(LabError::Switch(what_failed(&warning)));
         }
         let driven = self.drive_unmeasured(arm, lasts, 0)?;
         self.driver.keep_pace(arm);

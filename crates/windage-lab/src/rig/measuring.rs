@@ -1,7 +1,7 @@
 //! One window: switch, settle, read, load, read.
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
-use windage_model::{Beside, CpuSource, Place, Warning, WarningCode, Window};
+use windage_model::{Beside, CpuSource, Place, Warning, Window};
 
 use super::batch::note_process;
 use super::launched::RealLaunched;
@@ -162,7 +162,9 @@ fn load_facts(
 
 /// The warning about the arm quotes the end of the log, once for all windows.
 fn died(death: &ServiceTrouble) -> Warning {
-    Warning::new(WarningCode::ServiceDied, death.what_happened())
-        .with("service", death.service.as_str())
-        .with("how", death.trouble.as_str())
+    Warning::ServiceDied {
+        service: death.service.clone(),
+        whose: death.whose.clone(),
+        how: death.trouble.clone(),
+    }
 }

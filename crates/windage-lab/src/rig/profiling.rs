@@ -27,6 +27,7 @@ use crate::conduct::{Launched, Rig};
 use crate::error::ServiceTrouble;
 use crate::log_tail::{log_tail, read_end};
 use crate::stretch::Stretch;
+use crate::warnings::what_failed;
 use maps::remove_maps;
 use processes::Processes;
 use profiler::{Recorder, failure, perf_script, recorders};
@@ -132,10 +133,10 @@ impl Profiling<'_> {
             arm,
         };
         if let Some(warning) = launched.agents.attend(&mut launched.services, place)? {
-            return Ok(Err(failure(self.wish, warning.text)));
+            return Ok(Err(failure(self.wish, what_failed(&warning))));
         }
         if let Some(warning) = launched.services.switch(arm)? {
-            return Ok(Err(failure(self.wish, warning.text)));
+            return Ok(Err(failure(self.wish, what_failed(&warning))));
         }
         launched.services.enter(arm, Stretch::unmeasured(arm));
         launched.services.probe(arm).refresh_tasks()?;

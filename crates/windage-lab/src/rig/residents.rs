@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use windage_keeper::Keeper;
-use windage_model::{ArmIndex, Event, Phase, PhaseSpent, Warning, WarningCode};
+use windage_model::{ArmIndex, Event, Phase, PhaseSpent, Warning};
 use windage_plan::{FlushWhen, Load, Service};
 use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
@@ -163,18 +163,15 @@ impl<'a> Residents<'a> {
     /// All windows are over, so a failed flush is not a death. Telemetry may be missing, though.
     fn warning_flush(&self, arm: ArmIndex, trouble: &ServiceTrouble) -> Entry {
         let id = self.setting.plan.arms[arm.get()].id.as_str();
-        let what = trouble.what_happened();
         let text = format!("the last flush of {id} failed: {trouble}");
         (self.setting.emit)(Event::Note { text });
-        let warning = format!(
-            "{what}. Its last flush is not measured, and telemetry may be missing. Raise \
-             `stop.within` if it only needs more time."
-        );
-        Entry::Warning(
-            Warning::new(WarningCode::FlushIncomplete, warning)
-                .with("arm", id)
-                .with("last_words", trouble.log_tail.trim()),
-        )
+        Entry::Warning(Warning::FlushIncomplete {
+            arm: id.to_owned(),
+            service: trouble.service.clone(),
+            whose: trouble.whose.clone(),
+            how: trouble.trouble.clone(),
+            last_words: trouble.log_tail.trim().to_owned(),
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use regex_lite::Regex;
 use windage_keeper::Keeper;
-use windage_model::{ArmIndex, Warning, WarningCode};
+use windage_model::{ArmIndex, Warning};
 use windage_plan::{Switch, Template};
 
 use super::setting::Setting;
@@ -33,7 +33,7 @@ pub(super) fn take_steps(
     for step in &planned.switch {
         let fill = |template: &Template| names.fill(template, "switch", of);
         if let Some(why) = take_step(setting, keeper, step, &fill, &log)? {
-            return Ok(Some(Warning::new(WarningCode::SwitchFailed, why)));
+            return Ok(Some(Warning::SwitchFailed { how: why }));
         }
     }
     Ok(None)

@@ -6,7 +6,7 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use windage_model::{
     Activity, ArmCpu, ArmIndex, Beside, Exchanges, LoadModel, MachineDelta, Outlier, Place,
-    StatusClasses, Warning, WarningCode, Window, WindowCpu,
+    StatusClasses, Warning, Window, WindowCpu,
 };
 use windage_record::{Delivered, Ending, Entry, JournalWriter, RunDir};
 
@@ -236,17 +236,17 @@ impl<'a> Inventor<'a> {
 
     fn warnings(&mut self, fails: bool) -> Vec<Warning> {
         if fails {
-            return vec![Warning::new(
-                WarningCode::OnlyErrors,
-                "every answer was an error",
-            )];
+            return vec![Warning::OnlyErrors {
+                answers: REQUESTS_IN_WINDOW,
+                answers_4xx: 0,
+                answers_5xx: REQUESTS_IN_WINDOW,
+            }];
         }
         match self.random.below(60) {
-            0 => vec![
-                Warning::new(WarningCode::Steal, "the hypervisor took the core away")
-                    .with("steal_ns", 12_000_000.0)
-                    .with("window_ns", WINDOW_NS as f64),
-            ],
+            0 => vec![Warning::Steal {
+                steal_ns: 12_000_000,
+                window_ns: WINDOW_NS,
+            }],
             _ => Vec::new(),
         }
     }

@@ -11,7 +11,8 @@ fn mark() -> BlockMark {
 fn unknown_entries_are_refused() {
     let known = postcard::to_stdvec(&mark()).unwrap();
     let longer = [&known[..], b"more"].concat();
-    let unknown_warning = postcard::to_stdvec(&("moon_phase", "", 0_u64)).unwrap();
+    let unknown_warning = postcard::to_stdvec(&("moon_phase", 0_u64)).unwrap();
+    let no_evidence = postcard::to_stdvec(&("trend", 0_u64)).unwrap();
     let unknown_phase = postcard::to_stdvec(&(0, 0, "ebb", 0, None::<u64>)).unwrap();
     let table = [
         (
@@ -28,6 +29,12 @@ fn unknown_entries_are_refused() {
             WARNING,
             &unknown_warning,
             "`moon_phase`",
+        ),
+        (
+            "a warning without its evidence",
+            WARNING,
+            &no_evidence,
+            "evidence of the warning `trend`",
         ),
         (
             "an unknown phase",

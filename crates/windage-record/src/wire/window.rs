@@ -96,11 +96,27 @@ stored!(Activity as StoredActivity {
     context_switches: u64,
 });
 
-stored!(Warning as StoredWarning {
-    code: WarningCode,
-    text: String,
-    evidence: BTreeMap<String, Evidence>,
-});
+/// A code and its evidence, both by name, because the order of codes in the model may change.
+impl Store for Warning {
+    type Stored = (String, BTreeMap<String, StoredEvidence>);
+
+    fn store(&self) -> Self::Stored {
+        let evidence = self.evidence();
+        let evidence = evidence.iter().map(|(name, of)| (name.clone(), of.store()));
+        (self.code().as_str().to_owned(), evidence.collect())
+    }
+
+    fn restore((name, evidence): Self::Stored) -> Result<Warning, String> {
+        let code =
+            WarningCode::from_name(&name).ok_or_else(|| format!("unknown warning `{name}`"))?;
+        let evidence: Result<_, String> = evidence
+            .into_iter()
+            .map(|(name, of)| Ok((name, Evidence::restore(of)?)))
+            .collect();
+        Warning::from_evidence(code, &evidence?)
+            .ok_or_else(|| format!("the evidence of the warning `{name}` is not complete"))
+    }
+}
 
 impl Store for StatusClasses {
     type Stored = [u64; 5];
@@ -141,23 +157,11 @@ impl Store for Outlier {
     }
 }
 
-/// Stored by name, because the order of codes in the model may change.
-impl Store for WarningCode {
-    type Stored = String;
-
-    fn store(&self) -> String {
-        self.as_str().to_owned()
-    }
-
-    fn restore(stored: String) -> Result<WarningCode, String> {
-        WarningCode::from_name(&stored).ok_or_else(|| format!("unknown warning `{stored}`"))
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 pub(super) enum StoredEvidence {
     Number(f64),
     Text(String),
+    List(Vec<String>),
 }
 
 impl Store for Evidence {
@@ -167,6 +171,7 @@ impl Store for Evidence {
         match self {
             Evidence::Number(number) => StoredEvidence::Number(*number),
             Evidence::Text(text) => StoredEvidence::Text(text.clone()),
+            Evidence::List(list) => StoredEvidence::List(list.clone()),
         }
     }
 
@@ -174,6 +179,7 @@ impl Store for Evidence {
         Ok(match stored {
             StoredEvidence::Number(number) => Evidence::Number(number),
             StoredEvidence::Text(text) => Evidence::Text(text),
+            StoredEvidence::List(list) => Evidence::List(list),
         })
     }
 }

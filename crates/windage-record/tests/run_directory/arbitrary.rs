@@ -3,13 +3,12 @@
 mod agent;
 mod telemetry;
 
-use proptest::collection::{btree_map, vec};
+use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, CpuSource, ErrorCounts, Evidence, Exchanges, MachineDelta,
-    Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, Warning, WarningCode, Window,
-    WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, CpuSource, DriftOver, ErrorCounts, Exchanges, MachineDelta,
+    Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, Warning, Window, WindowCpu,
 };
 use windage_record::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport};
 
@@ -138,23 +137,27 @@ fn beside() -> impl Strategy<Value = Beside> {
     })
 }
 
+/// Warnings with each type of evidence.
 fn warning() -> impl Strategy<Value = Warning> {
-    let evidence = prop_oneof![
-        any::<f64>()
-            .prop_filter("NaN equals nothing", |n| !n.is_nan())
-            .prop_map(Evidence::Number),
-        text().prop_map(Evidence::Text),
-    ];
-    (
-        prop::sample::select(WarningCode::ALL),
-        text(),
-        btree_map(text(), evidence, 0..3),
-    )
-        .prop_map(|(code, text, evidence)| Warning {
-            code,
-            text,
-            evidence,
-        })
+    let figure = || any::<f64>().prop_filter("NaN equals nothing", |n| !n.is_nan());
+    let over = prop::sample::select(vec![DriftOver::Launch, DriftOver::Run]);
+    let errors = any::<(u32, u32, Option<u32>)>();
+    prop_oneof![
+        Just(Warning::SingleRound),
+        (figure(), over).prop_map(|(change, over)| Warning::Trend { change, over }),
+        vec(text(), 0..3).prop_map(|arms| Warning::ArmVoid { arms }),
+        text().prop_map(|how| Warning::SwitchFailed { how }),
+        errors.prop_map(|(failed, sent, timeouts)| Warning::Errors {
+            failed: failed.into(),
+            sent: sent.into(),
+            connect_errors: None,
+            timeouts: timeouts.map(u64::from),
+            closed: None,
+            protocol_errors: None,
+            answers_4xx: None,
+            answers_5xx: None,
+        }),
+    ]
 }
 
 fn any_window() -> impl Strategy<Value = Window> {

@@ -212,10 +212,8 @@ fn memory_for_waiting_entries_is_bounded() {
     let mut writer = JournalWriter::create(&run).unwrap();
     let mut window = samples::window(0, 0, 0);
     let text = "x".repeat(8 << 20);
-    window.warnings.push(windage_model::Warning::new(
-        windage_model::WarningCode::Steal,
-        text,
-    ));
+    let failed = windage_model::Warning::SwitchFailed { how: text };
+    window.warnings.push(failed);
     let entry = Entry::Window(window);
     let failed = (0..100).find_map(|n| writer.push(&entry).err().map(|error| (n, error)));
     let (pushed, error) = failed.unwrap();

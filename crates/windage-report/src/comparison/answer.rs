@@ -9,6 +9,7 @@ use super::tables::baseline_figures;
 use crate::fact::one_line;
 use crate::number::{self, Scale};
 use crate::pieces::{Piece, as_cost, ended, joined, reversed, text, without_stop};
+use crate::sentences;
 
 /// With more treatments than this, only the first are described and the rest are counted.
 const SPELLED: usize = 4;
@@ -24,7 +25,7 @@ pub(super) fn sentences(of: &Comparison, load: &ComparedLoad) -> Vec<Vec<Piece>>
         let mut graves = of.warnings.iter().filter(|warning| warning.code.is_grave());
         let why = graves.find(|warning| about(&warning.regime));
         let why = why.map_or(String::new(), |why| {
-            format!(": {}", without_stop(&why.text))
+            format!(": {}", without_stop(&sentences::comparison_warning(why)))
         });
         let sentence = format!("These runs can't be compared, and no verdict is given{why}");
         return vec![ended(vec![text(sentence)])];
@@ -83,7 +84,7 @@ fn clause(arm: &ComparedArm, load: &ComparedLoad, names_metric: bool) -> Vec<Pie
     let change = match &of.change {
         Ok(change) => change,
         Err(missing) => {
-            let why = without_stop(&missing.text);
+            let why = without_stop(&sentences::missing(missing));
             return vec![name, text(format!(" has no change to report ({why})"))];
         }
     };

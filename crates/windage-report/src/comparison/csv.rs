@@ -50,7 +50,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Text("holds_in_family", |of| word(of.metric.holds_in_family()?)),
         Text("comparable", |of| word(of.load.comparable.as_str())),
         Text("missing", |of| {
-            word(of.metric.change.as_ref().err()?.code.as_str())
+            word(of.metric.change.as_ref().err()?.code().as_str())
         }),
     ]
 }

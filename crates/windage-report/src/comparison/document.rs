@@ -13,6 +13,7 @@ use crate::fact::{Fact, one_line};
 use crate::page::{Embedded, Kind, embed};
 use crate::pieces::Piece;
 use crate::rows::{Table, capitalised};
+use crate::sentences;
 
 /// The version of the document; raised when an older page would misread it.
 const PAGE: u32 = 1;
@@ -72,7 +73,7 @@ pub fn comparison_page_json(compared: &Compared) -> String {
         .any(|line| !matches!(line.tag, PlanTag::Equal | PlanTag::Gap));
     let document = ComparisonDocument {
         page: PAGE,
-        comparison: wire::comparison_to_json(compared),
+        comparison: wire::comparison_to_json(compared, &sentences::Words),
         title: title(compared),
         runs: [&of.a.run, &of.b.run].map(|run| one_line(run)),
         verdict: verdict(of.comparable()),

@@ -18,6 +18,7 @@ use windage_model::{Soundness, Verdict};
 
 use crate::fact::{Fact, one_line, shell_word};
 use crate::rows::Tone;
+use crate::sentences;
 
 pub use self::csv::comparison_csv;
 pub use document::{comparison_html, comparison_page_json};
@@ -71,7 +72,7 @@ fn closing(compared: &Compared) -> Vec<Fact> {
 
 /// A warning with its load, as one sentence.
 fn told(warning: &ComparisonWarning) -> String {
-    let text = one_line(&warning.text);
+    let text = one_line(&sentences::comparison_warning(warning));
     match &warning.regime {
         Some(regime) => format!("{}: {text}", one_line(regime)),
         None => text,

@@ -8,6 +8,7 @@ use super::tone;
 use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::{Align, Cell, Column, NO_RATIO, NOT_FINITE, Notes, Row, Table, column, headline};
+use crate::sentences;
 
 /// `None` if neither run has the metric for any arm.
 pub(super) fn primary_table(load: &ComparedLoad) -> Option<Table> {
@@ -125,7 +126,7 @@ impl Told {
             }
             Err(missing) => {
                 let left = self.columns().len() - cells.len();
-                cells.extend(notes.absent(left, &missing.text));
+                cells.extend(notes.absent(left, &sentences::missing(missing)));
             }
         }
         cells

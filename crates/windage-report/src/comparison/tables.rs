@@ -11,6 +11,7 @@ use crate::rows::{
     Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, ON_ITS_OWN_MEANS,
     Placed, Row, Shown, Table, column, marked,
 };
+use crate::sentences;
 
 pub(super) const NOT_COMPARED: &str = "neither run has it for this arm";
 
@@ -94,7 +95,7 @@ fn compact_cell(
     };
     let change = match &of.change {
         Ok(change) => change,
-        Err(missing) => return notes.absent(1, &missing.text).remove(0),
+        Err(missing) => return notes.absent(1, &sentences::missing(missing)).remove(0),
     };
     let relative = change
         .relative

@@ -42,7 +42,9 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Ends("per_span", |of| of.cost()?.per_span),
         Ends("per_event", |of| of.cost()?.per_event),
         Text("rounds", |of| word(of.stages.rounds)),
-        Text("missing", |of| word(of.cost.as_ref().err()?.code.as_str())),
+        Text("missing", |of| {
+            word(of.cost.as_ref().err()?.code().as_str())
+        }),
     ]
 }
 

@@ -58,8 +58,7 @@ fn below(sweep: &Sweep, saturated: usize) -> String {
 fn elsewhere(sweep: &Sweep) -> String {
     let analysis = sweep.analysis;
     let cores = number::short(Unit::Cores, analysis.own_cost.generator_cores);
-    let mut reasons = analysis.validity.reasons.iter();
-    let is_generator = reasons.any(|warning| warning.code == WarningCode::GeneratorSaturated);
+    let is_generator = analysis.validity.has(WarningCode::GeneratorSaturated);
     let it = if is_generator {
         format!("the generator used most of its core ({cores})")
     } else {

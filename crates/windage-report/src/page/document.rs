@@ -19,6 +19,7 @@ use crate::fact::{Fact, one_line};
 use crate::facts;
 use crate::pieces::Piece;
 use crate::rows::{self, NOTHING_MEASURED, Table, unique_names};
+use crate::sentences;
 use crate::summary;
 
 /// The version of the document; raised when an older page would misread it.
@@ -101,7 +102,7 @@ impl PageDocument {
             },
             plan: one_line(&analysis.plan),
             about: analysis.about.as_deref().map(one_line),
-            analysis: wire::to_json(analysis),
+            analysis: wire::to_json(analysis, &sentences::Words),
             header: facts::header(analysis),
             loads: loads
                 .map(|(load, detail)| LoadWire::of(analysis, state, load, detail))

@@ -43,7 +43,7 @@ impl From<WarningRow> for WarningWire {
     fn from(row: WarningRow) -> Self {
         WarningWire {
             code: row.code.as_str(),
-            verdict: row.soundness().as_str(),
+            verdict: row.soundness.as_str(),
             text: row.text,
             evidence: row.evidence,
             about: row.about,

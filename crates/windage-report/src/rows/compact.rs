@@ -1,6 +1,6 @@
 //! Tables with one cell per metric: the baseline's value, and the differences of other arms.
 
-use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
+use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, Missing};
 use windage_model::{Difference, LoadModel, Metric, Role, Verdict};
 
 use super::script::whole_process;
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
+use crate::sentences;
 
 /// The form of a column's differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,11 +314,9 @@ fn compact_cells(
         match &result.difference {
             Ok(difference) => compact_difference(metric, result, difference, shown, notes),
             // Other arms are shown as differences from the baseline; it has a value only.
-            Err(missing) if missing.code == MissingCode::Baseline => {
-                plain(value.unwrap_or_else(|| NOT_AVAILABLE.to_owned()))
-            }
+            Err(Missing::Baseline) => plain(value.unwrap_or_else(|| NOT_AVAILABLE.to_owned())),
             Err(missing) => {
-                let mark = notes.mark(&missing.text);
+                let mark = notes.mark(&sentences::missing(missing));
                 let text = match value {
                     Some(value) => format!("{value}, Δ {NOT_AVAILABLE}{mark}"),
                     None => format!("{NOT_AVAILABLE}{mark}"),

@@ -6,6 +6,7 @@ use windage_model::{Difference, Direction, Interval, Metric, Role, Soundness, Ve
 use super::{NO_RATIO, NOT_FOR_ARM, family, unique_names};
 use crate::fact::one_line;
 use crate::number::{self, Scale, Shown};
+use crate::sentences;
 
 /// One metric of all arms.
 pub(crate) struct Forest<'a> {
@@ -191,6 +192,6 @@ fn unmeasured(result: Option<&MetricAnalysis>) -> String {
     match result.map(|result| &result.difference) {
         None => NOT_FOR_ARM.to_owned(),
         Some(Ok(_)) => NO_RATIO.to_owned(),
-        Some(Err(missing)) => format!("not measured: {}", one_line(&missing.text)),
+        Some(Err(missing)) => format!("not measured: {}", one_line(&sentences::missing(missing))),
     }
 }

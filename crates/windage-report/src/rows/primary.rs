@@ -1,6 +1,6 @@
 //! The table of the primary metric, with all its facts.
 
-use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
+use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, Missing};
 use windage_model::{Difference, Interval, Metric, Verdict};
 
 use super::script::whole_process;
@@ -11,6 +11,7 @@ use super::{
 use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale, Shown};
 use crate::precision;
+use crate::sentences;
 
 /// Value, both differences, interval and verdict; `None` if no arm has the metric.
 pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table> {
@@ -99,12 +100,12 @@ impl Told {
         let width = if self.relative { 3 } else { 2 };
         match &result.difference {
             Ok(difference) => cells.extend(self.judged(result, difference, notes)),
-            Err(missing) if missing.code == MissingCode::Baseline => {
+            Err(Missing::Baseline) => {
                 cells.extend(std::iter::repeat_n(Cell::default(), width));
                 cells.push(Cell::faint("baseline"));
             }
             Err(missing) => {
-                cells.extend(notes.absent(width, &missing.text));
+                cells.extend(notes.absent(width, &sentences::missing(missing)));
                 cells.push(Cell::faint(NOT_AVAILABLE));
             }
         }

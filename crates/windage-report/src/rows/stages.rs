@@ -7,6 +7,7 @@ use super::aspect::nothing;
 use super::{Cell, Column, Notes, Row, Table, Tone, column, plain};
 use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
+use crate::sentences;
 
 /// One table per chain.
 pub(super) fn stage_tables(analysis: &Analysis) -> Vec<Table> {
@@ -155,7 +156,7 @@ impl Drawn {
     ) -> Vec<Cell> {
         let cost = match cost {
             Ok(cost) => cost,
-            Err(missing) => return notes.absent(self.items() + 2, &missing.text),
+            Err(missing) => return notes.absent(self.items() + 2, &sentences::missing(missing)),
         };
         let relative = number::percent(&cost.relative);
         let mut cells = vec![Cell {

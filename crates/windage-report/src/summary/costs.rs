@@ -8,6 +8,7 @@ use crate::fact::one_line;
 use crate::number::{self, Scale};
 use crate::pieces::{Piece, arm, as_cost, joined, plain, reversed, text, without_stop};
 use crate::rows::{headline, overstated};
+use crate::sentences;
 
 /// With more treatments than this, only the first are described and the rest are counted.
 const SPELLED: usize = 4;
@@ -154,7 +155,10 @@ fn clause(
         Err(missing) => {
             vec![
                 name,
-                text(format!(" has no figure ({})", without_stop(&missing.text))),
+                text(format!(
+                    " has no figure ({})",
+                    without_stop(&sentences::missing(missing))
+                )),
             ]
         }
         Ok(difference) => {

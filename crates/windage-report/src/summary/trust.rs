@@ -5,6 +5,7 @@ use windage_model::{Metric, Soundness, Verdict, WarningCode};
 
 use crate::number::{self, Scale};
 use crate::pieces::{Piece, text, without_stop};
+use crate::sentences;
 
 /// Whether the figures are trustworthy: the control first, then the run's warnings.
 pub(super) fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
@@ -38,7 +39,7 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
         Err(missing) => {
             return format!(
                 "The A/A control has no figure ({})",
-                without_stop(&missing.text)
+                without_stop(&sentences::missing(missing))
             );
         }
     };
@@ -78,13 +79,13 @@ pub(super) fn reasons(
         .reasons
         .iter()
         .filter(|reason| {
-            reason.code.soundness() == gravity && !already_reported.contains(&reason.code)
+            reason.soundness() == gravity && !already_reported.contains(&reason.code())
         })
         .collect();
     let spelled = grave
         .iter()
         .take(SPELLED)
-        .map(|reason| without_stop(&reason.text));
+        .map(|of| without_stop(&sentences::reason(of)).to_owned());
     let mut words = spelled.collect::<Vec<_>>().join(". ");
     match grave.len().saturating_sub(SPELLED) {
         0 => {}

@@ -243,8 +243,8 @@ impl Page {
     }
 
     fn warning(&mut self, warning: &WarningRow) {
-        let code = self.paint(soundness_style(warning.soundness()), warning.code.as_str());
-        self.line(&format!("  {code} ({})", warning.soundness().as_str()));
+        let code = self.paint(soundness_style(warning.soundness), warning.code.as_str());
+        self.line(&format!("  {code} ({})", warning.soundness.as_str()));
         self.wrapped("    ", &warning.text, Style::new());
         let evidence = warning.evidence_text();
         if !evidence.is_empty() {

@@ -1,6 +1,7 @@
 //! The answer in words, and the lines below it.
 
-use windage_model::{Metric, Warning, WarningCode};
+use windage_model::fixtures::warning;
+use windage_model::{Metric, WarningCode};
 use windage_report::{markdown, summary};
 
 use crate::{fixtures, plain, unwrapped};
@@ -49,7 +50,7 @@ fn the_answer_follows_the_data() {
         (fixtures::suspect(), "One more reason is listed below."),
         (
             fixtures::void(),
-            "This run is void; do not use its figures: No window is left",
+            "This run is void; do not use its figures: No window could be used",
         ),
         (
             fixtures::batch(),
@@ -183,10 +184,8 @@ fn the_precision_is_below_the_answer() {
 #[test]
 fn an_interrupted_run_did_not_run_out_of_time() {
     let mut analysis = fixtures::not_reached();
-    analysis.validity.push(Warning::new(
-        WarningCode::RunIncomplete,
-        "It was broken off.",
-    ));
+    let broken_off = warning(WarningCode::RunIncomplete);
+    analysis.validity.reasons.push(broken_off.into());
     let report = unwrapped(&plain(&analysis, 80));
     let expected =
         "±0.5 % of CPU per request was not reached before the run was interrupted: ±0.8 %";

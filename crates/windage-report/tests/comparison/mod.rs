@@ -5,7 +5,8 @@ mod runs;
 use runs::{all, changed, compared, idle, in_unit, later, only, throughput};
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::Compared;
-use windage_model::{Metric, Warning, WarningCode};
+use windage_model::fixtures::warning;
+use windage_model::{Metric, WarningCode};
 use windage_report::{
     TerminalOptions, comparison_csv, comparison_html, comparison_markdown, comparison_page_json,
     comparison_terminal,
@@ -156,7 +157,7 @@ fn the_answer_reports_changes_of_overheads() {
         ("itself", "A and B are the same run"),
         (
             "hostile",
-            "has no change to report (Run A: a single block was measured; an interval needs two); \
+            "has no change to report (Run A: One value per side: without scatter there is no interval. Measure more rounds); \
              `pipe | `tick` & \"quote\" with a name that is far longer than a column [31m`: \
              inconclusive, the overhead of CPU per request changed",
         ),
@@ -210,8 +211,8 @@ fn verdicts_are_withheld_of_runs_that_can_not_be_compared() {
         (idle([0.0; 3]), Metric::CpuIdle, 0),
     ] {
         let mut void = later(run.clone());
-        void.validity
-            .push(Warning::new(WarningCode::ServiceDied, "why"));
+        let died = warning(WarningCode::ServiceDied);
+        void.validity.reasons.push(died.into());
         let compared = only(compared(run, void, None), &[metric]);
         let text = on_terminal(&compared, 80, false);
         assert_eq!(text.matches("withheld").count(), expected, "{text}");

@@ -1,7 +1,8 @@
 //! Pairs of runs to compare.
 
 use windage_analysis::{Analysis, Compared, Family, InFamily};
-use windage_model::{Metric, Role, Warning, WarningCode};
+use windage_model::fixtures::warning;
+use windage_model::{Metric, Role, WarningCode};
 
 use crate::fixtures;
 
@@ -176,7 +177,7 @@ pub(super) fn all() -> Vec<(&'static str, Compared)> {
     moved(&mut family, 3, Metric::CpuPerRequest, 0.014);
     let mut warned = later(fixtures::demo());
     for code in [WarningCode::ControlDiffers, WarningCode::Steal] {
-        warned.validity.push(Warning::new(code, "why"));
+        warned.validity.reasons.push(warning(code).into());
     }
     let mut baseline = later(fixtures::demo());
     baseline.arms[0].id = windage_model::ArmId::from_text("noop").expect("letters");

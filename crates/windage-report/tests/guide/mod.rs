@@ -1,8 +1,9 @@
 //! Guides of sweeps, and several runs side by side.
 
 use unicode_width::UnicodeWidthStr;
-use windage_analysis::{Analysis, Missing, MissingCode};
-use windage_model::{Metric, Warning, WarningCode};
+use windage_analysis::{Analysis, Missing};
+use windage_model::fixtures::warning;
+use windage_model::{Metric, WarningCode};
 use windage_report::{
     GuideError, GuideOptions, TerminalOptions, guide, summary_of_runs, summary_of_runs_markdown,
 };
@@ -172,9 +173,8 @@ fn observations_follow_the_figures() {
         (
             changed(|a| {
                 saturated(a, |name| name != "off");
-                let code = WarningCode::GeneratorSaturated;
-                a.validity
-                    .push(Warning::new(code, "It used most of its core."));
+                let busy = warning(WarningCode::GeneratorSaturated);
+                a.validity.reasons.push(busy.into());
             }),
             "bottleneck the subject, but not of `off`: the generator used most of its core (0.213 \
              cores). Throughput lost understates the cost there; CPU does not",
@@ -322,11 +322,7 @@ fn missing_figures_are_reported() {
         (
             changed(|a| {
                 let result = a.arms[3].metrics.get_mut(&Metric::CpuPerRequest).unwrap();
-                let text = "Too few.".to_owned();
-                result.difference = Err(Missing {
-                    code: MissingCode::TooFew,
-                    text,
-                });
+                result.difference = Err(Missing::OneValue);
             }),
             "28.5 n/a !0.62/1.00 1.29",
         ),

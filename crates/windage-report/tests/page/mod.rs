@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use windage_analysis::{Analysis, Detailed, RunState, wire};
 use windage_report::{
-    DASHBOARD_POLICY, PageSource, SCRIPT, STYLE, dashboard_html, page_html, page_json,
+    DASHBOARD_POLICY, PageSource, SCRIPT, STYLE, Words, dashboard_html, page_html, page_json,
 };
 
 use crate::fixtures::{self, Drawn, detailed};
@@ -183,7 +183,11 @@ fn the_document_contains_the_analysis() {
         let document = document(&analysis);
         assert_eq!(document["page"], 1, "{name}");
         assert_eq!(document["directory"], "20261001-demo", "{name}");
-        assert_eq!(document["analysis"], wire::to_json(&analysis), "{name}");
+        assert_eq!(
+            document["analysis"],
+            wire::to_json(&analysis, &Words),
+            "{name}"
+        );
         let loads = document["loads"].as_array().expect("loads");
         assert_eq!(loads.len(), 1 + analysis.other_loads.len(), "{name}");
         let has_name = loads.iter().map(|load| load["name"].is_string());
@@ -195,7 +199,7 @@ fn the_document_contains_the_analysis() {
 #[test]
 fn the_analysis_survives_a_round_trip_and_unknown_keys() {
     for (name, analysis) in fixtures::every() {
-        let mut written = wire::to_json(&analysis);
+        let mut written = wire::to_json(&analysis, &Words);
         let read = wire::read(&written.to_string()).expect(name);
         assert_eq!(
             serde_json::to_value(&read[0]).expect(name),
@@ -218,7 +222,7 @@ fn the_analysis_survives_a_round_trip_and_unknown_keys() {
         assert_eq!(later, read, "{name}");
     }
     let (_, first) = &fixtures::every()[0];
-    let several = wire::several_to_json(&[first.clone(), first.clone()]);
+    let several = wire::several_to_json(&[first.clone(), first.clone()], &Words);
     assert_eq!(wire::read(&several.to_string()).expect("two").len(), 2);
     assert!(wire::read("{}").is_err());
 }

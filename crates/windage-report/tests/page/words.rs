@@ -1,7 +1,7 @@
 //! The words beside and within pictures agree with the tables.
 
 use serde_json::Value;
-use windage_analysis::{Analysis, Missing, MissingCode};
+use windage_analysis::{Analysis, Missing};
 use windage_model::Metric;
 
 use super::{document, document_of, gather};
@@ -107,16 +107,18 @@ fn of_one_name() -> Analysis {
 fn an_arm_without_an_interval_says_why() {
     let mut analysis = of_one_name();
     let missing = analysis.arms[2].metrics.get_mut(&Metric::CpuPerRequest);
-    missing.unwrap().difference = Err(Missing {
-        code: MissingCode::NotMeasured,
-        text: "No window.".to_owned(),
-    });
+    missing.unwrap().difference = Err(Missing::NoValue);
     analysis.arms[3].metrics.remove(&Metric::CpuPerRequest);
     let ids = [&analysis.arms[2].id, &analysis.arms[3].id].map(|id| format!("otel ({id})"));
     let found = rows(&analysis, Metric::CpuPerRequest);
     let expected = [
         ["control", "+0.1 %", "control", "control"],
-        [&ids[0], "", "costs", "not measured: No window."],
+        [
+            &ids[0],
+            "",
+            "costs",
+            "not measured: No usable window has a value.",
+        ],
         [&ids[1], "", "unjudged", "not measured for this arm"],
     ];
     assert_eq!(found[..3], expected.map(|row| row.map(str::to_owned)));

@@ -6,7 +6,8 @@ use layout::tree;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
 use windage_analysis::{Analysis, BatchFacts};
-use windage_model::{Metric, Role, Warning, WarningCode};
+use windage_model::fixtures::warning;
+use windage_model::{Metric, Role, WarningCode};
 use windage_report::{PictureError, PictureKind, PictureOptions, Theme, png, svg};
 
 use crate::fixtures;
@@ -270,10 +271,7 @@ fn a_suspect_run_is_shown_as_such() {
     let suspect = "suspect: the run's report names the reasons";
     let warned = |code| {
         let mut analysis = fixtures::demo();
-        analysis
-            .validity
-            .reasons
-            .push(Warning::new(code, "a reason"));
+        analysis.validity.reasons.push(warning(code).into());
         analysis
     };
     let table = [

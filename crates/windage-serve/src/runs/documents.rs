@@ -284,7 +284,10 @@ fn written(path: &Path, form: Form) -> Result<(Document, RunState), Unmade> {
     };
     let text = match form {
         Form::Page => page_json(source),
-        Form::Analysis => format!("{:#}\n", wire::to_json(&detailed.analysis)),
+        Form::Analysis => format!(
+            "{:#}\n",
+            wire::to_json(&detailed.analysis, &windage_report::Words)
+        ),
         Form::Report => page_html(source),
     };
     Ok((Document::of(&text), detailed.state))

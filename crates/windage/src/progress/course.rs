@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use windage_analysis::Running;
-use windage_model::{ArmId, Event, Evidence, Soundness, Warning, WarningCode};
+use windage_model::{ArmId, Event, Soundness, Warning};
 use windage_report::one_line;
 
 use super::left::spoken;
@@ -204,15 +204,28 @@ impl Course {
     }
 
     fn warned(&mut self, arm: &ArmId, warning: &Warning) -> Vec<Line> {
-        if warning.code == WarningCode::Steal {
-            return self.spike(&format!("steal in a window of {arm}: {}", stolen(warning)));
+        if let Warning::Steal {
+            steal_ns,
+            window_ns,
+        } = warning
+        {
+            let ms = |ns: &u64| *ns as f64 / 1e6;
+            return self.spike(&format!(
+                "steal in a window of {arm}: the hypervisor took {:.0} ms from all cores together \
+                 in {:.0} ms",
+                ms(steal_ns),
+                ms(window_ns)
+            ));
         }
-        if warning.code.soundness() != Soundness::Void {
+        if warning.code().soundness() != Soundness::Void {
             return Vec::new();
         }
         self.void += 1;
         bounded(self.void, VOID_SHOWN, || {
-            let text = format!("a window of {arm} is void: {}", one_line(&warning.text));
+            let text = format!(
+                "a window of {arm} is void: {}",
+                one_line(&windage_report::warning(warning))
+            );
             (text, "more windows are void; the report counts them")
         })
     }
@@ -233,19 +246,6 @@ fn bounded(count: usize, shown: usize, line: impl Fn() -> (String, &'static str)
         count if count <= shown => vec![Line::Stays(text)],
         count if count == shown + 1 => vec![Line::Stays(more.to_owned())],
         _ => Vec::new(),
-    }
-}
-
-fn stolen(warning: &Warning) -> String {
-    let ms = |name: &str| match warning.evidence.get(name) {
-        Some(Evidence::Number(ns)) => Some(ns / 1e6),
-        _ => None,
-    };
-    match (ms("steal_ns"), ms("window_ns")) {
-        (Some(steal), Some(window)) => {
-            format!("the hypervisor took {steal:.0} ms from all cores together in {window:.0} ms")
-        }
-        _ => one_line(&warning.text),
     }
 }
 

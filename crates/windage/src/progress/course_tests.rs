@@ -4,21 +4,21 @@ fn arm(name: &str) -> ArmId {
     ArmId::from_text(name).unwrap()
 }
 
-fn void(text: &str) -> Event {
+fn void(how: &str) -> Event {
+    let how = how.to_owned();
     Event::Warned {
         arm: arm("sdk"),
-        warning: Warning::new(WarningCode::ServiceDied, text),
+        warning: Warning::SwitchFailed { how },
     }
 }
 
 fn steal() -> Event {
-    let warning = Warning::new(
-        WarningCode::Steal,
-        "The hypervisor took the processor away.",
-    );
     Event::Warned {
         arm: arm("sdk"),
-        warning: warning.with("steal_ns", 18e7).with("window_ns", 1e8),
+        warning: Warning::Steal {
+            steal_ns: 180_000_000,
+            window_ns: 100_000_000,
+        },
     }
 }
 

@@ -101,7 +101,10 @@ fn written(flags: &CompareFlags, compared: &Compared) -> Result<String, Unreport
         CompareFormat::Markdown => windage_report::comparison_markdown(compared),
         CompareFormat::Html => windage_report::comparison_html(compared),
         CompareFormat::Page => windage_report::comparison_page_json(compared) + "\n",
-        CompareFormat::Json => format!("{:#}\n", wire::comparison_to_json(compared)),
+        CompareFormat::Json => format!(
+            "{:#}\n",
+            wire::comparison_to_json(compared, &windage_report::Words)
+        ),
         CompareFormat::Csv => windage_report::comparison_csv(compared)?,
     })
 }

@@ -155,8 +155,8 @@ fn of_all(
 
 fn json(analyses: &[Analysis]) -> serde_json::Value {
     match analyses {
-        [one] => wire::to_json(one),
-        several => wire::several_to_json(several),
+        [one] => wire::to_json(one, &windage_report::Words),
+        several => wire::several_to_json(several, &windage_report::Words),
     }
 }
 

@@ -230,7 +230,7 @@ fn conclude(directory: &Path) -> Result<Analysis, windage_record::RecordError> {
     let analysis = &detailed.analysis;
     run.write_whole(
         "analysis.json",
-        format!("{:#}\n", wire::to_json(analysis)).as_bytes(),
+        format!("{:#}\n", wire::to_json(analysis, &windage_report::Words)).as_bytes(),
     )?;
     let page = windage_report::page_html(PageSource {
         detailed: &detailed,
@@ -259,8 +259,8 @@ pub(crate) fn show(
     let analyses: Vec<Analysis> = measured.iter().filter_map(|m| m.analysis.clone()).collect();
     let text = match (&analyses[..], output.json, several) {
         ([], false, _) => return exit,
-        ([one], true, false) => format!("{:#}\n", wire::to_json(one)),
-        (all, true, _) => format!("{:#}\n", wire::several_to_json(all)),
+        ([one], true, false) => format!("{:#}\n", wire::to_json(one, &windage_report::Words)),
+        (all, true, _) => format!("{:#}\n", wire::several_to_json(all, &windage_report::Words)),
         (all, false, _)
             if exit == Exit::CouldNotMeasure && all.iter().all(|a| a.design.blocks == 0) =>
         {

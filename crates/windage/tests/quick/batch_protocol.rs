@@ -1,6 +1,6 @@
 //! The protocol of batch programs: what they send, and how violations are handled.
 
-use windage_model::{ArmIndex, Phase, Soundness, WarningCode};
+use windage_model::{ArmIndex, Phase, Soundness, Warning, WarningCode};
 use windage_record::{Entry, Journal, RunDir};
 
 use crate::contract;
@@ -273,7 +273,7 @@ fn a_process_reports_its_phases() {
                     window
                         .warnings
                         .iter()
-                        .all(|d| d.code != WarningCode::ProtocolViolation)
+                        .all(|d| d.code() != WarningCode::ProtocolViolation)
                 );
             }
             Entry::Process(times) => {
@@ -306,7 +306,7 @@ fn unexpected_lines_are_a_warning_for_the_window_and_no_death() {
     for entry in &entries {
         match entry {
             Entry::Window(window) => {
-                let codes: Vec<WarningCode> = window.warnings.iter().map(|d| d.code).collect();
+                let codes: Vec<WarningCode> = window.warnings.iter().map(Warning::code).collect();
                 assert!(codes.contains(&WarningCode::ProtocolViolation), "{codes:?}");
                 assert!(!codes.contains(&WarningCode::ServiceDied), "{codes:?}");
                 assert_eq!(window.exchanges.completed, 10);

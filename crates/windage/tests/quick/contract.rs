@@ -191,6 +191,7 @@ fn validity(validity: &Value) {
     assert_eq!(validity["verdict"] == "valid", reasons.is_empty());
     for reason in reasons {
         assert!(!text(&reason["code"]).is_empty(), "{reason}");
+        one_of(&reason["verdict"], &["suspect", "void"]);
         assert!(!text(&reason["text"]).is_empty(), "{reason}");
         table(&reason["evidence"]);
     }

@@ -260,7 +260,10 @@ fn ctrl_c_ends_the_run_and_reports_it() {
         assert_eq!(document["interrupted"], true);
         assert!(document["requests"].as_u64().unwrap() > 0, "{document:#}");
         assert!(document["seconds"].as_f64().unwrap() < 50.0, "{document:#}");
-        assert!(codes(&document).contains(&"run_incomplete"), "{document:#}");
+        assert!(
+            codes(&document).contains(&"load_interrupted"),
+            "{document:#}"
+        );
     }
 }
 

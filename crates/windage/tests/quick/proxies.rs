@@ -66,7 +66,7 @@ fn arms_are_switched_by_lines_and_requests() {
     let analysis = shop.windage(&run).code(0).json();
     contract::check(&analysis);
     let reasons = contract::reasons(&analysis);
-    assert!(!reasons.contains(&"windows_void"), "{reasons:?}");
+    assert!(!reasons.contains(&"switch_failed"), "{reasons:?}");
     let log = fs::read_to_string(shop.of_run("logs/0+off+proxy.log")).unwrap();
     for words in ["0 by tcp", "1 by unix", "2 by unix", "4 by http"] {
         let switched = log.matches(&format!("switched to {words}")).count();
@@ -142,9 +142,13 @@ fn a_switch_refused_later_voids_a_window() {
     let analysis = ended.json();
     contract::check(&analysis);
     let reasons = analysis["validity"]["reasons"].as_array().unwrap();
-    let void = reasons.iter().find(|r| r["code"] == "windows_void");
+    let void = reasons.iter().find(|r| r["code"] == "switch_failed");
     let void = void.unwrap_or_else(|| panic!("{reasons:?}"));
     assert_eq!(void["evidence"]["windows"], 1.0, "{void}");
+    assert_eq!(
+        void["verdict"], "suspect",
+        "void windows are left out: {void}"
+    );
 }
 
 #[test]

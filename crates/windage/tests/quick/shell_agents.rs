@@ -272,7 +272,7 @@ fn the_death_of_an_agent_is_reported_with_its_last_words() {
     let windows = windows_of(&entries);
     let died = |window: &&Window| {
         let mut warnings = window.warnings.iter();
-        warnings.any(|warning| warning.code == WarningCode::AgentDied)
+        warnings.any(|warning| warning.code() == WarningCode::AgentDied)
     };
     assert!(windows.last().is_some_and(died), "{:?}", windows.last());
     let report = shop

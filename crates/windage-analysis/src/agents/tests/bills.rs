@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::{Bill, BillItem, BillLine, wire};
+use crate::{Bill, BillItem, BillLine};
 use windage_model::{LoadModel, Method};
 
 fn bill(run: &Recorded, of: ArmIndex) -> Bill {
@@ -178,7 +178,7 @@ fn a_bystander_in_the_plan_does_not_change_the_agents_figures() {
     without.manifest.arms.pop();
     let mut void = with.clone();
     let of_bystander = void.windows.iter_mut().find(|of| of.place.arm == BYSTANDER);
-    let warning = windage_model::Warning::new(windage_model::WarningCode::SwitchFailed, "No.");
+    let warning = windage_model::fixtures::warning(windage_model::WarningCode::SwitchFailed);
     of_bystander.unwrap().warnings.push(warning);
     let expected = of(&with);
     for (what, run) in [("none", without), ("one with a void window", void)] {
@@ -260,7 +260,7 @@ fn a_bill_agrees_with_the_metrics() {
 
 #[test]
 fn lines_in_the_file_add_up() {
-    let json = wire::to_json(&analysed(&run(6, 1)));
+    let json = fixture::to_json(&analysed(&run(6, 1)));
     let of = &json["arms"][2]["bill"];
     for key in [
         "baseline_us_per_request",

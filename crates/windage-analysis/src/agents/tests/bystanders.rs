@@ -1,7 +1,7 @@
 //! The cost to bystanders.
 
 use super::*;
-use crate::{MissingCode, wire};
+use crate::MissingCode;
 use windage_model::{LoadModel, Verdict};
 
 #[test]
@@ -61,7 +61,7 @@ fn without_paired_windows_figures_are_missing() {
     let mut run = run(3, 1);
     run.windows
         .retain(|window| window.place.arm != ArmIndex::CONTROL);
-    let json = wire::to_json(&analysed(&run));
+    let json = fixture::to_json(&analysed(&run));
     let against = &json["arms"][3]["bystander"]["against_control"];
     assert!(against["relative"].is_null() && against["verdict"].is_null());
     let code = MissingCode::TooFew.as_str();
@@ -84,7 +84,7 @@ fn batch_loads_are_compared_per_iteration() {
         let absolute = &against.difference.as_ref().unwrap().absolute;
         assert!((absolute.estimate - us).abs() < 0.1, "{absolute:?}");
     }
-    let json = &wire::to_json(&analysis)["arms"];
+    let json = &fixture::to_json(&analysis)["arms"];
     assert_eq!(json[3]["bystander"]["metric"], "cpu_per_iteration");
     let watched = arm(&analysis, WATCHED);
     assert_eq!(watched.bystander_of, None);

@@ -1,86 +1,91 @@
 //! Warnings about a run with agents.
 
 use super::*;
-use windage_model::{Soundness, Warning, WarningCode};
+use windage_model::{IdleAgent, Soundness, Warning, WarningCode};
 
 fn warnings(run: &Recorded) -> Vec<Warning> {
-    analysed(run).validity.reasons
+    let reasons = analysed(run).validity.reasons.into_iter();
+    reasons.map(|reason| reason.warning).collect()
+}
+
+fn arm_of_run() -> String {
+    "agent".to_owned()
 }
 
 #[test]
-fn each_failure_of_attachments_is_reported_with_advice() {
-    use WarningCode::{AgentIdle, AgentLeftBehind, ArmDied, DetachUnverified, FewRounds};
+fn each_failure_of_attachments_is_a_warning() {
     type Spoil = fn(&mut AgentCycle);
-    type Reported = Option<(WarningCode, &'static str)>;
     let forget_runs: Spoil = |cycle| {
         let programs = cycle.programs.iter_mut().flatten();
         programs.for_each(|program| (program.runs, program.run_ns) = (0, 0));
     };
-    // name, change, number of the six attachments changed, the warning and part of its text
-    let table: [(&str, Spoil, usize, Reported); 13] = [
-        ("nothing", |_| {}, 6, None),
+    let failed = |attachments: u64, count: u64, why: &str| Warning::AgentsFailed {
+        arm: arm_of_run(),
+        attachments,
+        failed: count,
+        first_failure: why.to_owned(),
+    };
+    let idle = |count, idle| Warning::AgentIdle {
+        arm: arm_of_run(),
+        attachments: 6,
+        attachments_idle: count,
+        idle,
+    };
+    // name, change, number of the six attachments changed, the warnings
+    let table: [(&str, Spoil, usize, Vec<Warning>); 10] = [
+        ("nothing", |_| {}, 6, vec![]),
         (
-            "one program left behind",
-            |cycle| cycle.left_behind = vec!["program 17 (count_requests, kprobe)".into()],
-            1,
-            Some((AgentLeftBehind, "1st time")),
-        ),
-        (
-            "a process could not be killed",
-            |cycle| cycle.left_behind = vec!["process 4711".into()],
-            1,
-            Some((AgentLeftBehind, "End them (`kill N`")),
-        ),
-        (
-            "one of each kind",
+            "left behind",
             |cycle| cycle.left_behind = vec!["process 4711".into(), "link 4".into()],
             1,
-            Some((AgentLeftBehind, "Remove programs and links (`bpftool")),
-        ),
-        (
-            "many left behind",
-            |cycle| cycle.left_behind = (0..9).map(|id| format!("program {id}")).collect(),
-            6,
-            Some((AgentLeftBehind, "program 4 and 4 more")),
+            vec![Warning::AgentLeftBehind {
+                arm: arm_of_run(),
+                attachment: 1,
+                launch: 0,
+                block: 0,
+                attachments_that_left_some: 1,
+                objects: vec!["process 4711".into(), "link 4".into()],
+            }],
         ),
         (
             "an agent exited",
             |cycle| cycle.failed = Some("otel ended with status 2.".into()),
             2,
-            Some((ArmDied, "In 2 of 6 attachments")),
+            vec![failed(6, 2, "otel ended with status 2.")],
         ),
         (
             "no right to list programs",
             |cycle| cycle.programs = None,
             6,
-            Some((DetachUnverified, "Run as root")),
+            vec![Warning::DetachUnverified {
+                arm: arm_of_run(),
+                attachments: 6,
+                attachments_unknown: 6,
+            }],
         ),
         (
             "no program loaded",
             |cycle| cycle.programs = Some(Vec::new()),
             6,
-            Some((AgentIdle, "In 6 of 6 attachments no BPF program came")),
+            vec![idle(6, IdleAgent::WithoutPrograms)],
         ),
         (
             "no program loaded once",
             |cycle| cycle.programs = Some(Vec::new()),
             1,
-            Some((AgentIdle, "In 1 of 6 attachments no BPF program came")),
+            vec![idle(1, IdleAgent::WithoutPrograms)],
         ),
         (
             "no program ever ran",
             forget_runs,
             6,
-            Some((AgentIdle, "may have found no target")),
+            vec![idle(6, IdleAgent::WithoutRuns)],
         ),
         (
             "no program ran in some",
             forget_runs,
             3,
-            Some((
-                AgentIdle,
-                "In 3 of 6 attachments none of the BPF programs ran",
-            )),
+            vec![idle(3, IdleAgent::WithoutRuns)],
         ),
         (
             "no requests",
@@ -90,65 +95,52 @@ fn each_failure_of_attachments_is_reported_with_advice() {
                 cycle.statistics.as_mut().unwrap().requests = 0;
             },
             6,
-            None,
+            vec![],
         ),
         (
             "nearly all failed",
             |cycle| cycle.failed = Some("No.".into()),
             4,
-            Some((FewRounds, "were attached 2 times")),
+            vec![
+                failed(6, 4, "No."),
+                Warning::FewAttachments {
+                    arm: arm_of_run(),
+                    attachments: 2,
+                },
+            ],
         ),
     ];
     for (what, spoil, of_six, expected) in table {
         let mut run = run(6, 1);
         cycles(&mut run).take(of_six).for_each(spoil);
         let found = warnings(&run);
-        let Some((code, words)) = expected else {
-            assert_eq!(found, [], "{what}");
-            continue;
-        };
-        let warning = found.iter().find(|warning| warning.code == code);
-        let warning = warning.unwrap_or_else(|| panic!("{what}: {found:?}"));
-        assert!(warning.text.contains(words), "{what}: {}", warning.text);
-        assert!(
-            warning.text.contains("agent"),
-            "names the arm: {}",
-            warning.text
-        );
+        assert_eq!(found, expected, "{what}");
         let is_void = analysed(&run).validity.soundness() == Soundness::Void;
-        assert_eq!(is_void, code == AgentLeftBehind, "{what}");
+        assert_eq!(is_void, what == "left behind", "{what}");
     }
-}
-
-#[test]
-fn warnings_noted_during_the_run_are_not_repeated() {
-    let mut run = run(6, 1);
-    for cycle in cycles(&mut run) {
-        cycle.left_behind = vec!["link 4".into()];
-    }
-    let noted = Warning::new(WarningCode::AgentLeftBehind, "Link 4 is still there.");
-    run.reported.push(Entry::Warning(noted.clone()));
-    assert_eq!(warnings(&run), [noted]);
 }
 
 /// A warning noted for one arm does not apply to another.
 #[test]
 fn a_warning_noted_for_another_arm_does_not_suppress_it() {
     // the arms of the noted warning, how often it is reported
-    let table = [
-        ("agent", 1),
-        ("control, agent", 1),
-        ("control", 2),
-        ("agent-2", 2),
+    let table: [(&[&str], usize); 4] = [
+        (&["agent"], 1),
+        (&["control", "agent"], 1),
+        (&["control"], 2),
+        (&["agent-2"], 2),
     ];
     for (arms, times) in table {
         let mut run = run(6, 1);
         cycles(&mut run).next().unwrap().failed = Some("It ended.".into());
-        let noted = Warning::new(WarningCode::ArmDied, "It ended.").with("arm", arms);
-        run.reported.push(Entry::Warning(noted));
-        let found = warnings(&run);
-        let found = found.iter().filter(|of| of.code == WarningCode::ArmDied);
-        assert_eq!(found.count(), times, "{arms}");
+        run.reported.push(Entry::Warning(Warning::ArmDied {
+            arms: arms.iter().map(|&arm| arm.to_owned()).collect(),
+            service: "agent".to_owned(),
+            whose: "of arm `agent`".to_owned(),
+            how: "ended".to_owned(),
+            last_words: String::new(),
+        }));
+        assert_eq!(warnings(&run).len(), times, "{arms:?}");
     }
 }
 
@@ -164,25 +156,31 @@ fn idle_attachments_are_counted() {
     let [warning] = &found[..] else {
         panic!("{found:?}")
     };
-    let words = "In 2 of 6 attachments no BPF program came, or none of them ran";
-    assert!(warning.text.contains(words), "{}", warning.text);
-    let of = |key: &str| warning.evidence[key].clone();
-    assert_eq!(of("attachments"), 6.0.into());
-    assert_eq!(of("attachments_idle"), 2.0.into());
+    let expected = Warning::AgentIdle {
+        arm: arm_of_run(),
+        attachments: 6,
+        attachments_idle: 2,
+        idle: IdleAgent::Either,
+    };
+    assert_eq!(warning, &expected);
 }
 
 #[test]
 fn a_single_launch_has_its_own_warning() {
     // rounds, blocks per round, expected warnings
     let table = [
-        (1, 1, vec![WarningCode::SingleRound, WarningCode::FewRounds]),
+        (
+            1,
+            1,
+            vec![WarningCode::SingleRound, WarningCode::FewAttachments],
+        ),
         (1, 6, vec![WarningCode::SingleRound]),
         (2, 1, vec![WarningCode::FewRounds]),
         (3, 1, vec![]),
     ];
     for (rounds, blocks, expected) in table {
         let found = warnings(&run(rounds, blocks));
-        let codes: Vec<WarningCode> = found.iter().map(|warning| warning.code).collect();
+        let codes: Vec<WarningCode> = found.iter().map(Warning::code).collect();
         assert_eq!(codes, expected, "{rounds} {blocks}");
     }
 }
@@ -194,7 +192,7 @@ fn statistics_always_on_are_a_warning_with_agents() {
         records.host["bpf_stats_enabled"] = setting;
         let analysis = crate::analyse(&records, std::iter::empty(), std::iter::empty());
         let reasons = analysis.validity.reasons.into_iter();
-        let codes: Vec<WarningCode> = reasons.map(|warning| warning.code).collect();
+        let codes: Vec<WarningCode> = reasons.map(|reason| reason.code()).collect();
         codes.contains(&WarningCode::BpfStatisticsAlwaysOn)
     };
     let (with_agents, without) = (run(6, 1), fixture::records(10));

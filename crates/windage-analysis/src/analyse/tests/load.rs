@@ -1,5 +1,7 @@
 //! Reported load figures, and warnings about times alone.
 
+use windage_model::Bottleneck;
+
 use super::*;
 
 #[test]
@@ -8,7 +10,7 @@ fn a_late_generator_affects_times_only() {
     for window in &mut records.windows {
         window
             .warnings
-            .push(windage_model::Warning::new(WarningCode::SendLag, "Late."));
+            .push(fixtures::warning(WarningCode::SendLag));
     }
     let times = |arm: u16| Timed {
         launch: 0,
@@ -31,7 +33,7 @@ fn a_late_generator_affects_times_only() {
             .validity
             .reasons
             .iter()
-            .map(|d| d.code)
+            .map(Reason::code)
             .collect()
     };
     assert_eq!(codes(Metric::ResponseTimeP50), [WarningCode::SendLag]);
@@ -43,10 +45,9 @@ fn a_late_generator_affects_times_only() {
 fn busy_connections_affect_service_times_only() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {
-        window.warnings.push(windage_model::Warning::new(
-            WarningCode::ConnectionsBusy,
-            "All.",
-        ));
+        window
+            .warnings
+            .push(fixtures::warning(WarningCode::ConnectionsBusy));
     }
     let times = || {
         [0, 2].into_iter().map(|arm| Timed {
@@ -66,7 +67,7 @@ fn busy_connections_affect_service_times_only() {
         let reasons = &otel[&metric].validity.reasons;
         reasons
             .iter()
-            .any(|d| d.code == WarningCode::ConnectionsBusy)
+            .any(|d| d.code() == WarningCode::ConnectionsBusy)
     };
     assert!(is_warned(Metric::ServiceTimeP50));
     assert!(!is_warned(Metric::ResponseTimeP50));
@@ -83,7 +84,7 @@ fn the_load_and_the_slowest_exchanges_are_reported() {
         sent_ns: 1_000_500_000,
         completed_ns: 1_009_000_000,
     }];
-    let json = crate::wire::to_json(&analysed(&records));
+    let json = fixture::to_json(&analysed(&records));
     let load = &json["arms"][1]["load"];
     assert_eq!(load["errors"]["timeout"], 3);
     assert_eq!(load["connections_opened"], 2);
@@ -124,7 +125,7 @@ fn the_mean_response_time_is_over_all_answers() {
     };
     assert!((mean_us(2).unwrap() - 1750.0).abs() < 1.0);
     assert_eq!(mean_us(0), None);
-    let json = crate::wire::to_json(&analysis);
+    let json = fixture::to_json(&analysis);
     assert!(json["arms"][2]["load"]["mean_response_time_us"].is_number());
     let none = &json["arms"][0]["load"]["mean_response_time_us"];
     assert_eq!(*none, serde_json::Value::Null);
@@ -135,30 +136,33 @@ fn the_mean_response_time_is_over_all_answers() {
 fn rate_not_reached_names_the_most_frequent_bottleneck() {
     let mut records = fixture::records(3);
     records.manifest.load.model = windage_model::LoadModel::Open;
-    let text = |records: &Recorded| {
+    let found = |records: &Recorded| {
         let reasons = analysed(records).validity.reasons;
-        let warning = reasons.into_iter().find(|d| {
-            d.code == WarningCode::RateNotReached && d.evidence.contains_key("completed")
-        });
-        warning.map(|d| d.text)
+        reasons.into_iter().find_map(|reason| match reason.warning {
+            Warning::StartsNotCompleted {
+                intended,
+                completed,
+                bottleneck,
+            } => Some((completed as f64 / intended as f64, bottleneck)),
+            _ => None,
+        })
     };
-    assert_eq!(text(&records), None, "all were completed");
+    assert_eq!(found(&records), None, "all were completed");
     for window in &mut records.windows {
         window.exchanges.completed = 900;
     }
-    let unnamed = text(&records).unwrap();
-    assert!(
-        unnamed.contains("90.0 %") && unnamed.contains("are the bottleneck"),
-        "{unnamed}"
-    );
-    for (window, bottleneck) in records
-        .windows
-        .iter_mut()
-        .zip(["subject", "generator", "subject"])
-    {
-        let warning = windage_model::Warning::new(WarningCode::RateNotReached, "Late.");
-        window.warnings.push(warning.with("bottleneck", bottleneck));
+    assert_eq!(found(&records), Some((0.9, None)));
+    let named = [
+        Bottleneck::Subject,
+        Bottleneck::Generator,
+        Bottleneck::Subject,
+    ];
+    for (window, of_window) in records.windows.iter_mut().zip(named) {
+        let mut warning = fixtures::warning(WarningCode::RateNotReached);
+        if let Warning::RateNotReached { bottleneck, .. } = &mut warning {
+            *bottleneck = of_window;
+        }
+        window.warnings.push(warning);
     }
-    let named = text(&records).unwrap();
-    assert!(named.contains("in most windows was: subject"), "{named}");
+    assert_eq!(found(&records), Some((0.9, Some(Bottleneck::Subject))));
 }

@@ -1,16 +1,21 @@
 //! Warnings about comparing, and which loads are compared.
 
 use windage_model::{
-    CpuSource, LevelValue, LoadModel, Metric, Order, Role, Validity, Warning, WarningCode,
+    CpuSource, LevelValue, LoadModel, Metric, Order, Reason, Role, Validity, WarningCode, fixtures,
 };
 
 use super::{CPU, OTEL, again, codes, run};
 use crate::comparison::*;
-use crate::{analyse, fixture};
+use crate::{RunSide, analyse, fixture};
 
 /// What is changed in run B, the codes of the expected warnings, and whether the runs can be
 /// compared.
 type Case = (fn(&mut Analysis), &'static [&'static str], Comparable);
+
+fn evidence(of: &Comparison) -> Vec<ComparisonEvidence> {
+    let warnings = of.warnings.iter();
+    warnings.map(|warning| warning.evidence.clone()).collect()
+}
 
 fn saturate(arm: &mut ArmAnalysis) {
     for metric in arm.metrics.values_mut() {
@@ -19,12 +24,12 @@ fn saturate(arm: &mut ArmAnalysis) {
 }
 
 fn warned(run: &mut Analysis, code: WarningCode) {
-    run.validity.push(Warning::new(code, "why"));
+    run.validity.reasons.push(fixtures::warning(code).into());
 }
 
 fn warned_in(run: &mut Analysis, arm: usize, metric: Metric, code: WarningCode) {
     let of = run.arms[arm].metrics.get_mut(&metric).unwrap();
-    of.validity.push(Warning::new(code, "why"));
+    of.validity.reasons.push(fixtures::warning(code).into());
 }
 
 /// Changes run B in each of these ways, one at a time.
@@ -38,9 +43,6 @@ fn compared_with_a(table: &[Case]) {
         let found = compare(&a, &b);
         assert_eq!(codes(&found), *expected);
         assert_eq!(found.comparable(), *comparable, "{expected:?}");
-        for warning in &found.warnings {
-            assert!(warning.text.ends_with('.'), "{}", warning.text);
-        }
         let judged = |of: &ComparedMetric| of.verdict.is_some();
         let metrics = found.loads[0]
             .arms
@@ -68,7 +70,7 @@ fn warnings_about_the_runs() {
             &["other_baseline"],
             No,
         ),
-        (|b| b.arms.truncate(1), &["nothing_in_common"], No),
+        (|b| b.arms.truncate(1), &["no_common_metric"], No),
         (|b| b.plan = "other".into(), &["other_plan"], WithCare),
         (|b| b.windage = "0.2.0".into(), &["other_windage"], WithCare),
         (
@@ -189,17 +191,16 @@ fn warnings_about_metrics_are_listed_by_arm() {
     lone.id = ArmId::from_text("new").unwrap();
     b.arms.push(lone);
     let found = compare(&a, &b);
-    let texts: Vec<_> = found.warnings.iter().map(|c| c.text.as_str()).collect();
-    assert_eq!(
-        texts,
-        [
-            "In run B some figures are suspect, send_lag (off, control, otel), not_drained (otel): \
-          see its report."
-        ]
-    );
+    let of = |code, arms: &[&str]| (code, arms.iter().map(|&arm| arm.to_owned()).collect());
+    let expected = vec![
+        of(WarningCode::SendLag, &["off", "control", "otel"]),
+        of(WarningCode::NotDrained, &["otel"]),
+    ];
+    let expected = ComparisonEvidence::OfArms(RunSide::B, expected);
+    assert_eq!(evidence(&found), [expected]);
     let of = super::otel(&found, CPU);
     assert_eq!(of.a.validity, Validity::default());
-    let reasons: Vec<_> = of.b.validity.reasons.iter().map(|of| of.code).collect();
+    let reasons: Vec<_> = of.b.validity.reasons.iter().map(Reason::code).collect();
     assert_eq!(reasons, [WarningCode::SendLag, WarningCode::NotDrained]);
 }
 
@@ -290,15 +291,10 @@ fn saturation_names_the_run_and_the_arm() {
     saturate(&mut a.arms[1]);
     saturate(&mut b.arms[OTEL]);
     let found = compare(&a, &b);
-    let texts: Vec<_> = found.warnings.iter().map(|c| c.text.as_str()).collect();
     // The baselines do not differ in saturation.
-    let of_both = [
-        "Only in run A was the subject saturated (control): overhead at saturation and overhead \
-         below it answer different questions.",
-        "Only in run B was the subject saturated (otel): overhead at saturation and overhead below \
-         it answer different questions.",
-    ];
-    assert_eq!(texts, of_both);
+    let of = |run, arm: &str| ComparisonEvidence::Items(Some(run), vec![arm.to_owned()]);
+    let expected = [of(RunSide::A, "control"), of(RunSide::B, "otel")];
+    assert_eq!(evidence(&found), expected);
 }
 
 #[test]
@@ -307,16 +303,12 @@ fn machine_and_kernel_have_separate_warnings() {
     a.host = serde_json::json!({ "kernel": "6.1", "cpu_governors": ["a", "b"], "smt": null });
     b.host = serde_json::json!({ "kernel": "7.0", "cpu_governors": ["a"], "smt": "on" });
     let found = compare(&a, &b);
-    let begins: Vec<_> = found
-        .warnings
-        .iter()
-        .map(|c| c.text.split('.').next().unwrap_or_default())
-        .collect();
+    let of = |values: [&str; 2]| values.map(str::to_owned);
     let expected = [
-        "The machines differ: the governor was a, b in A, a in B",
-        "The kernels differ: 6",
+        ComparisonEvidence::Fact("cpu_governors", of(["a, b", "a"])),
+        ComparisonEvidence::Values(of(["6.1", "7.0"]).map(Some)),
     ];
-    assert_eq!(begins, expected);
+    assert_eq!(evidence(&found), expected);
 }
 
 #[test]

@@ -1,111 +1,88 @@
 //! Warnings that either run has by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use windage_model::{Soundness, Warning, WarningCode};
+use windage_model::{Reason, Soundness, WarningCode};
 
-use super::of_load::{is_in_both, shared_arms};
-use super::{ComparisonWarningCode, Found};
-use crate::comparison::{Pair, deferred, listed, regime};
-use crate::{Analysis, ArmAnalysis};
+use super::{ComparisonEvidence, ComparisonWarningCode, Found};
+use crate::comparison::shared_arms::{is_in_both, shared_arms};
+use crate::comparison::{Pair, deferred, regime};
+use crate::{Analysis, ArmAnalysis, RunSide};
 
 /// Warnings about the runs as a whole, and about single figures of arms that both have.
 pub(super) fn of_both(found: &mut Found, pair: Pair<'_>) {
     let (a, b) = pair;
-    for (name, run) in [("A", a), ("B", b)] {
+    for (name, run) in [(RunSide::A, a), (RunSide::B, b)] {
         of_side(found, name, run, regime(pair));
     }
-    for (name, [run, other]) in [("A", [a, b]), ("B", [b, a])] {
+    for (name, [run, other]) in [(RunSide::A, [a, b]), (RunSide::B, [b, a])] {
         of_metrics(found, name, shared_arms(run, other), regime(pair));
     }
     of_deferred(found, pair);
 }
 
-fn of_side(found: &mut Found, name: &str, run: &Analysis, regime: Option<String>) {
-    let codes = |wanted: Soundness| -> Vec<&str> {
-        let separate = [WarningCode::ControlDiffers, WarningCode::SingleRound];
-        let has = |code: &&WarningCode| run.validity.reasons.iter().any(|of| of.code == **code);
-        let all = WarningCode::ALL.iter();
-        let wanted = all.filter(|code| code.soundness() == wanted && !separate.contains(code));
-        wanted.filter(has).map(|code| code.as_str()).collect()
+fn of_side(found: &mut Found, name: RunSide, run: &Analysis, regime: Option<String>) {
+    let separate = [WarningCode::ControlDiffers, WarningCode::SingleRound];
+    let codes = |wanted: Soundness| -> Vec<String> {
+        let reasons = run.validity.reasons.iter();
+        let wanted =
+            reasons.filter(|of| of.soundness() == wanted && !separate.contains(&of.code()));
+        let codes: BTreeSet<WarningCode> = wanted.map(Reason::code).collect();
+        codes.iter().map(|code| code.as_str().to_owned()).collect()
     };
-    let void = codes(Soundness::Void).join(", ");
-    if !void.is_empty() {
-        let text = format!("Run {name} is void ({void}): its figures must not be used.");
-        found.push(ComparisonWarningCode::Void, regime.clone(), text);
+    for (code, soundness) in [
+        (ComparisonWarningCode::Void, Soundness::Void),
+        (ComparisonWarningCode::Suspect, Soundness::Suspect),
+    ] {
+        let codes = codes(soundness);
+        if !codes.is_empty() {
+            let codes = ComparisonEvidence::Items(Some(name), codes);
+            found.push(code, regime.clone(), codes);
+        }
     }
-    let suspect = codes(Soundness::Suspect).join(", ");
-    if !suspect.is_empty() {
-        let text = format!("Run {name} is suspect ({suspect}): see its report.");
-        found.push(ComparisonWarningCode::Suspect, regime.clone(), text);
-    }
-    let has = |code| {
-        let is = |warning: &Warning| warning.code == code;
-        run.validity.reasons.iter().any(is)
-    };
-    if has(WarningCode::ControlDiffers) {
-        let text = format!(
-            "In run {name} the A/A control differs from the baseline: a change of that size means \
-             nothing."
-        );
-        found.push(ComparisonWarningCode::ControlDiffers, regime.clone(), text);
+    let of_run = ComparisonEvidence::Run(name);
+    if run.validity.has(WarningCode::ControlDiffers) {
+        let code = ComparisonWarningCode::ControlDiffers;
+        found.push(code, regime.clone(), of_run.clone());
     }
     if run.design.rounds == 1 {
-        let text = format!(
-            "Run {name} has one launch. Its interval holds for that launch alone, so a change may \
-             be launch luck."
-        );
-        found.push(ComparisonWarningCode::SingleLaunch, regime, text);
+        found.push(ComparisonWarningCode::SingleLaunch, regime, of_run);
     }
 }
 
 /// One warning per run: which codes, and for which arms.
 fn of_metrics<'a>(
     found: &mut Found,
-    name: &str,
+    name: RunSide,
     arms: impl Iterator<Item = (&'a ArmAnalysis, &'a ArmAnalysis)>,
     regime: Option<String>,
 ) {
-    let mut warned: BTreeMap<WarningCode, Vec<&str>> = BTreeMap::new();
+    let mut warned: BTreeMap<WarningCode, Vec<String>> = BTreeMap::new();
     for (arm, _) in arms {
-        let warnings = arm.metrics.values().flat_map(|of| &of.validity.reasons);
-        for warning in warnings.filter(|of| of.code.soundness() != Soundness::Valid) {
-            let arms = warned.entry(warning.code).or_default();
-            if arms.last() != Some(&arm.id.as_str()) {
-                arms.push(arm.id.as_str());
+        for reason in arm.metrics.values().flat_map(|of| &of.validity.reasons) {
+            let arms = warned.entry(reason.code()).or_default();
+            if arms.last().is_none_or(|last| last != arm.id.as_str()) {
+                arms.push(arm.id.to_string());
             }
         }
     }
-    if warned.is_empty() {
-        return;
+    if !warned.is_empty() {
+        let of_arms = ComparisonEvidence::OfArms(name, warned.into_iter().collect());
+        found.push(ComparisonWarningCode::SuspectMetric, regime, of_arms);
     }
-    let listed_codes: Vec<String> = warned
-        .iter()
-        .map(|(code, arms)| format!("{} ({})", code.as_str(), listed(arms)))
-        .collect();
-    let text = format!(
-        "In run {name} some figures are suspect, {}: see its report.",
-        listed_codes.join(", ")
-    );
-    found.push(ComparisonWarningCode::SuspectMetric, regime, text);
 }
 
 /// Arms whose deferred cost is known in only one run.
 fn of_deferred(found: &mut Found, pair: Pair<'_>) {
     let (a, b) = pair;
-    for (name, [run, other]) in [("A", [a, b]), ("B", [b, a])] {
+    for (name, [run, other]) in [(RunSide::A, [a, b]), (RunSide::B, [b, a])] {
         let unknown = shared_arms(run, other)
             .filter(|(arm, in_other)| !deferred::is_held(arm) && is_apart(arm, in_other))
-            .map(|(arm, _)| arm.id.as_str());
-        let unknown: Vec<&str> = unknown.collect();
+            .map(|(arm, _)| arm.id.to_string());
+        let unknown: Vec<String> = unknown.collect();
         if !unknown.is_empty() {
-            let text = format!(
-                "In run {name} alone the deferred cost of arms is unknown ({}): its CPU figures \
-                 cover the windows alone, so there is no verdict on them. Measure both runs with \
-                 the same `design.idle`.",
-                listed(&unknown)
-            );
-            found.push(ComparisonWarningCode::DeferredInOne, regime(pair), text);
+            let arms = ComparisonEvidence::Items(Some(name), unknown);
+            found.push(ComparisonWarningCode::DeferredInOne, regime(pair), arms);
         }
     }
 }

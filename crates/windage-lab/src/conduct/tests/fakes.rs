@@ -111,9 +111,11 @@ impl Launched for FakeLaunch<'_, '_> {
             Fate::Fine => {}
             Fate::Dies => {
                 self.dead.insert(place.arm);
-                window
-                    .warnings
-                    .push(Warning::new(WarningCode::ServiceDied, "it died"));
+                window.warnings.push(Warning::ServiceDied {
+                    service: "app".to_owned(),
+                    whose: "of arm 2".to_owned(),
+                    how: "died".to_owned(),
+                });
             }
             Fate::OtherDies(other) => {
                 self.dead.insert(other);

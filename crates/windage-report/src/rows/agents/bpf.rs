@@ -9,6 +9,7 @@ use crate::fact::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::pieces::reversed;
 use crate::rows::{Cell, Row, RowsOf, Table, column, nothing, plain};
+use crate::sentences;
 
 /// How many programs are listed; the others share one row.
 const LISTED: usize = 10;
@@ -153,7 +154,7 @@ fn account(of: &ProbeAccount, per_item: &str) -> Vec<Fact> {
         }
         Err(missing) => format!(
             "no figure ({})",
-            one_line(&missing.text).trim_end_matches('.')
+            one_line(&sentences::missing(missing)).trim_end_matches('.')
         ),
     };
     vec![

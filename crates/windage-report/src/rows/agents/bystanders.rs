@@ -7,6 +7,7 @@ use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::stages::arm_name;
 use crate::rows::{Align, Cell, Column, Notes, Row, Table, Tone, column, plain};
+use crate::sentences;
 
 /// Bystanders compared with themselves without agents, and with the watched service; `None` without
 /// bystanders.
@@ -73,7 +74,7 @@ fn description(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Fact {
 fn against(of: &MetricAnalysis, notes: &mut Notes) -> Cell {
     let difference = match &of.difference {
         Ok(difference) => difference,
-        Err(missing) => return notes.absent(1, &missing.text).remove(0),
+        Err(missing) => return notes.absent(1, &sentences::missing(missing)).remove(0),
     };
     let us = Scale::fitting(
         windage_model::Unit::Microseconds,

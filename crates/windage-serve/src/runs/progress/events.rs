@@ -85,11 +85,11 @@ impl Events {
         for warning in &window.warnings {
             let seen = self
                 .in_block
-                .entry(warning.code)
+                .entry(warning.code())
                 .or_insert_with(|| InBlock {
                     windows: 0,
                     arm: window.place.arm,
-                    text: warning.text.clone(),
+                    text: windage_report::warning(warning),
                     until_ns: 0,
                 });
             seen.windows += 1;
@@ -148,7 +148,7 @@ impl Events {
     }
 
     pub(super) fn warning(&mut self, warning: &Warning, at_ns: u64) {
-        self.tell(at_ns, &warning.text);
+        self.tell(at_ns, &windage_report::warning(warning));
     }
 
     pub(super) fn ended(&mut self, ending: &Ending, at_ns: u64) {

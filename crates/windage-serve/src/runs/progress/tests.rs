@@ -1,6 +1,6 @@
 //! The progress of a run, from its journal.
 
-use windage_model::{Metric, Warning, WarningCode};
+use windage_model::{Metric, Warning, WarningCode, fixtures};
 use windage_record::{Ending, StopScope};
 
 use super::*;
@@ -12,7 +12,7 @@ fn window_at(at_ms: u64, (launch, block, arm): (u32, u32, u16), warnings: &[Warn
         started_ns: at_ms * 1_000_000,
         warnings: warnings
             .iter()
-            .map(|code| Warning::new(*code, format!("{}!", code.as_str())))
+            .map(|code| fixtures::warning(*code))
             .collect(),
         ..window(launch, block, arm)
     })
@@ -145,7 +145,9 @@ fn events_are_described_in_words() {
         Entry::Agent(gone),
         Entry::Agent(cycle(0, 2)),
         Entry::Agent(failed),
-        Entry::Warning(Warning::new(WarningCode::ArmDied, "on\u{1b}[2J\n  died")),
+        Entry::Warning(Warning::SwitchFailed {
+            how: "on\u{1b}[2J\n  died".to_owned(),
+        }),
         Entry::RunEnded(Ending::Interrupted),
         launched(9000, 1),
         Entry::RunEnded(Ending::Complete),
@@ -154,9 +156,13 @@ fn events_are_described_in_words() {
     let name = "a\"b";
     let expected = [
         "0.0 round 1 of 6 began".to_owned(),
-        "2.3 3 windows since block 1 are suspect: steal!".to_owned(),
-        format!("2.3 a window of {name} is void: only_errors!"),
-        "4.1 a window of an unknown arm is suspect: steal!".to_owned(),
+        "2.3 3 windows since block 1 are suspect: The hypervisor took the processor away."
+            .to_owned(),
+        format!(
+            "2.3 a window of {name} is void: Every answer had a status of 400 or above: this measures errors. Check the request and the service's log."
+        ),
+        "4.1 a window of an unknown arm is suspect: The hypervisor took the processor away."
+            .to_owned(),
         format!("4.1 agents of {name} were attached in 1.5 s, watched for 12.0 s, detached"),
         format!("4.1 agents of {name} left behind: program 17 (count_requests, kprobe)"),
         format!("4.1 agents of {name} failed: it ended with 1"),
@@ -179,6 +185,9 @@ fn the_last_events_are_kept() {
     let found = texts(&progress(&manifest(), &entries, GOING_ON));
     assert_eq!(found.len(), 50);
     assert_eq!(found[49], "199.0 round 200 of 6 began");
-    let warnings = found.iter().filter(|text| text.contains("steal!")).count();
+    let warnings = found
+        .iter()
+        .filter(|text| text.contains("hypervisor"))
+        .count();
     assert_eq!(warnings, 1, "a lasting warning is one event: {found:?}");
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use windage_model::{Warning, WarningCode};
+use windage_model::{WarningCode, fixtures};
 use windage_record::{Ending, Entry};
 
 use super::shelf::{Answer, LONGEST, Shelf, Shop, Stream};
@@ -59,17 +59,17 @@ async fn a_run_in_progress_is_followed_to_its_end() {
         "the count has grown"
     );
 
-    run.push(&Entry::Warning(Warning::new(
-        WarningCode::ArmDied,
-        "an arm died",
-    )));
+    let died = fixtures::warning(WarningCode::ArmDied);
+    run.push(&Entry::Warning(died));
     run.finish();
     let mut progress = Value::Null;
     while progress["state"] != "ended" {
         progress = data(&event(&mut events, "progress").await);
     }
     assert!(
-        progress["events"].to_string().contains("an arm died"),
+        progress["events"]
+            .to_string()
+            .contains("Service `app` of arm `otel` exited"),
         "{progress}"
     );
     assert!(event(&mut events, "page").await.contains("id: ended"));

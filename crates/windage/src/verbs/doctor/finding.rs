@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::Evidence;
+use serde_json::Value;
 
 /// How far the machine meets the subject of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) struct Finding {
     /// What was seen, in words.
     pub(super) seen: String,
     /// The figures behind it, by name with unit.
-    pub(super) evidence: BTreeMap<&'static str, Evidence>,
+    pub(super) evidence: BTreeMap<&'static str, Value>,
     /// What it means for measuring.
     pub(super) means: String,
     /// What to do; `None` if nothing needs to or can be done.
@@ -86,7 +86,7 @@ impl Finding {
         }
     }
 
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<Evidence>) -> Finding {
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Finding {
         self.evidence.insert(name, value.into());
         self
     }

@@ -1,10 +1,7 @@
 //! The diagnosis as text and as JSON.
 
-use std::collections::BTreeMap;
-
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
-use windage_model::Evidence;
 use windage_report::wrap;
 
 use super::finding::{Diagnosis, Finding, Standing};
@@ -86,26 +83,13 @@ pub(super) fn json(diagnosis: &Diagnosis) -> Value {
 }
 
 fn check(finding: &Finding) -> Value {
-    let evidence: BTreeMap<&str, Value> = finding
-        .evidence
-        .iter()
-        .map(|(&name, evidence)| (name, evidence_value(evidence)))
-        .collect();
     json!({
         "id": finding.id,
         "verdict": finding.standing.as_str(),
         "needed_for": finding.needed_for.as_str(),
         "seen": finding.seen,
-        "evidence": evidence,
+        "evidence": finding.evidence,
         "means": finding.means,
         "remedy": finding.remedy,
     })
-}
-
-fn evidence_value(evidence: &Evidence) -> Value {
-    match evidence {
-        // `json!` turns numbers that JSON does not have into null.
-        Evidence::Number(number) => json!(number),
-        Evidence::Text(text) => json!(text),
-    }
 }

@@ -1,10 +1,10 @@
 //! The JSON document of `windage load --json`.
 
-use std::collections::BTreeMap;
-
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use windage_model::{Evidence, Outlier, Validity, Warning};
+use windage_analysis::wire::validity_to_json;
+use windage_model::Outlier;
+use windage_report::Words;
 
 use super::design::{Design, Model};
 use super::outcome::{Outcome, Percentiles};
@@ -72,7 +72,7 @@ pub(super) fn document(design: &Design, outcome: &Outcome) -> Value {
         },
         "steal_us": outcome.steal_ns.map(|ns| ns as f64 / 1e3),
         "slowest": outcome.slowest.iter().map(slow).collect::<Vec<_>>(),
-        "validity": validity(&outcome.validity),
+        "validity": validity_to_json(&outcome.validity, &Words),
     })
 }
 
@@ -123,27 +123,4 @@ fn percentiles(histogram: &Histogram<u32>) -> Value {
         "p999": found.map(|p| p.p999),
         "max": found.map(|p| p.max),
     })
-}
-
-/// In the form of `analysis.json`.
-fn validity(validity: &Validity) -> Value {
-    let reasons: Vec<Value> = validity.reasons.iter().map(reason).collect();
-    json!({ "verdict": validity.soundness().as_str(), "reasons": reasons })
-}
-
-fn reason(warning: &Warning) -> Value {
-    let evidence: BTreeMap<&str, Value> = warning
-        .evidence
-        .iter()
-        .map(|(name, evidence)| (name.as_str(), evidence_value(evidence)))
-        .collect();
-    json!({ "code": warning.code.as_str(), "text": warning.text, "evidence": evidence })
-}
-
-fn evidence_value(evidence: &Evidence) -> Value {
-    match evidence {
-        // `json!` turns numbers that JSON does not have into null.
-        Evidence::Number(number) => json!(number),
-        Evidence::Text(text) => json!(text),
-    }
 }

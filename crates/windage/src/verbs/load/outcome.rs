@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Verb};
     use clap::Parser;
-    use windage_model::WarningCode;
+    use windage_model::{Reason, WarningCode};
 
     fn design(args: &[&str]) -> Design {
         let words = ["windage", "load", "http://localhost/"];
@@ -234,8 +234,8 @@ mod tests {
     fn an_interrupted_load_is_incomplete() {
         let closed = design(&[]);
         let outcome = Outcome::of(&closed, done(0, 9_000, 9_000, &[1_000]), true);
-        let codes: Vec<WarningCode> = outcome.validity.reasons.iter().map(|d| d.code).collect();
-        assert_eq!(codes, [WarningCode::RunIncomplete]);
+        let codes: Vec<WarningCode> = outcome.validity.reasons.iter().map(Reason::code).collect();
+        assert_eq!(codes, [WarningCode::LoadInterrupted]);
     }
 
     #[test]

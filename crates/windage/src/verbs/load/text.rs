@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use hdrhistogram::Histogram;
 use windage_model::Unit::{Bytes, Microseconds};
-use windage_model::{Evidence, Soundness, Validity};
+use windage_model::{Soundness, Validity};
 use windage_report::number::{count, counted, rate, seconds, short};
 use windage_report::{one_line, wrap};
 
@@ -192,15 +192,14 @@ impl Page {
         };
         let verdict = self.painted(style, verdict);
         self.text.push_str(&format!("{verdict}\n"));
-        for warning in &validity.reasons {
+        for reason in &validity.reasons {
             self.text
-                .push_str(&format!("  {}\n", warning.code.as_str()));
-            let evidence: Vec<String> = warning
-                .evidence
+                .push_str(&format!("  {}\n", reason.code().as_str()));
+            let evidence: Vec<String> = windage_report::evidence(reason)
                 .iter()
-                .map(|(name, value)| format!("{name} = {}", evidence(value)))
+                .map(|(name, value)| format!("{name} = {value}"))
                 .collect();
-            for line in wrap(&warning.text, WIDTH - 4) {
+            for line in wrap(&windage_report::warning(&reason.warning), WIDTH - 4) {
                 self.text.push_str(&format!("    {line}\n"));
             }
             if !evidence.is_empty() {
@@ -294,12 +293,4 @@ fn bytes(outcome: &Outcome) -> String {
         ));
     }
     text
-}
-
-fn evidence(value: &Evidence) -> String {
-    match value {
-        Evidence::Number(number) if number.fract() == 0.0 => format!("{number:.0}"),
-        Evidence::Number(number) => format!("{number:.3}"),
-        Evidence::Text(text) => one_line(text),
-    }
 }

@@ -1,14 +1,14 @@
 //! How far the figures of a load can be trusted.
 
 use windage_load::{LoadFacts, warnings};
-use windage_model::{LoadModel, Validity, Warning, WarningCode};
+use windage_model::{LoadModel, Reason, Validity, Warning};
 
 use super::attack::Done;
 use super::design::Design;
 use super::outcome::Outcome;
 
 /// All warnings about a load. The subject's CPU is unknown here, so the rules can't distinguish a
-/// saturated subject from other bottlenecks, and their texts say so.
+/// saturated subject from other bottlenecks.
 pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
     let model = if design.is_open() {
         LoadModel::Open
@@ -27,16 +27,12 @@ pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
             u32::try_from(exchanges_at_once).unwrap_or(u32::MAX),
         )
     };
-    let mut reasons = warnings(&facts);
-    if outcome.interrupted {
-        reasons.push(
-            Warning::new(
-                WarningCode::RunIncomplete,
-                "The load was interrupted before its end.",
-            )
-            .with("seconds", outcome.seconds())
-            .with("seconds_planned", design.lasts.as_secs_f64()),
-        );
+    let interrupted = outcome.interrupted.then(|| Warning::LoadInterrupted {
+        seconds: outcome.seconds(),
+        seconds_planned: design.lasts.as_secs_f64(),
+    });
+    let found = warnings(&facts).into_iter().chain(interrupted);
+    Validity {
+        reasons: found.map(Reason::from).collect(),
     }
-    Validity { reasons }
 }
