@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Reason, Role};
-use windage_record::{Ending, RecordError, RunDir, RunState, Timing};
+use windage_record::{Ending, RecordError, RunDir, RunState};
 use windage_stats::Confidence;
 
-use crate::blocks::Blocks;
-use crate::compare::{Rules, Scale};
+use crate::compare::Scale;
 use crate::conclude::{conclude, interval};
 use crate::curve::{self, Sources};
 use crate::family::{Comparisons, Families};
 use crate::loads::Reading;
-use crate::parallel::{joined, of_each_arm};
-use crate::quantiles::{self, Finished, RESPONSE_TIME, SERVICE_TIME, Timed};
-use crate::records::{Records, Streamed};
-use crate::scatter::Pace;
+use crate::parallel::of_each_arm;
+use crate::quantiles::{RESPONSE_TIME, SERVICE_TIME, Timed};
+use crate::records::Records;
+use crate::run::Run;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
-    course, family, fidelity, planning, profiles, script, self_reported, validity,
+    agents, course, family, fidelity, metrics, per_span, planning, profiles, script, self_reported,
+    stages, validity,
 };
 
 /// A subject that keeps at least this share of its cores busy is saturated.
@@ -41,7 +41,7 @@ pub fn of_run_directory(run: &RunDir) -> Result<Analysis, RecordError> {
 pub fn concluded(run: &RunDir) -> Result<(RunState, Analysis), RecordError> {
     let reading = Reading::begin(run, &run.host()?, |_, _| {})?;
     let mut analyses = Vec::new();
-    reading.each_load(&[], |of_load| analyses.push(of_load.analysis()))?;
+    reading.each_load(&[], |of_load| analyses.push(analysis(of_load)))?;
     Ok((reading.state, of_all_loads(run, analyses)?))
 }
 
@@ -68,303 +68,227 @@ pub fn analyse(
     response_times: impl Iterator<Item = Timed> + Send,
     service_times: impl Iterator<Item = Timed> + Send,
 ) -> Analysis {
-    Run::gathered(records, response_times, service_times, &[]).analysis()
+    analysis(&Run::gathered(records, response_times, service_times, &[]))
 }
 
-/// A run's records, arranged for comparison.
-pub(crate) struct Run<'a> {
-    pub(crate) records: &'a Records,
-    pub(crate) rules: Rules,
-    pub(crate) blocks: Blocks<'a>,
-    pub(crate) response_times: Finished,
-    pub(crate) service_times: Finished,
+pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
+    let manifest = &run.records.manifest;
+    let arms = u16::try_from(manifest.arms.len()).unwrap_or(u16::MAX);
+    let compared: Vec<Comparisons> = of_each_arm(arms, |arm| compared(run, arm));
+    let roles = manifest.arms.iter().map(|arm| arm.role);
+    let families = Families::of(manifest.load.model, roles.zip(&compared));
+    let control_at_99 = control_at_99(run, &compared, families.primary);
+    let model = manifest.load.model;
+    let sources = Sources::new(&compared, families.primary, model, run.rules.sequence);
+    let arms: Vec<ArmAnalysis> = (0u16..)
+        .zip(compared)
+        .map(|(i, comparisons)| arm(run, ArmIndex(i), comparisons, families))
+        .collect();
+    let mut validity = validity::of_run(run.records, control_at_99.as_ref());
+    for (arm, facts) in arms.iter().zip(&manifest.arms) {
+        if let Some(fidelity) = &arm.fidelity
+            && arm.role == Role::Treatment
+        {
+            let lost = fidelity::warning(&arm.name, fidelity);
+            let other = fidelity::unexpected_telemetry(&arm.name, fidelity, facts.expected);
+            let found = lost.into_iter().chain(other);
+            validity.reasons.extend(found.map(Reason::from));
+        }
+    }
+    Analysis {
+        regime: manifest.load.regime.clone(),
+        run: manifest.run.clone(),
+        plan: manifest.plan.clone(),
+        about: manifest.about.clone(),
+        command: manifest.command.clone(),
+        started: manifest.started_rfc3339(),
+        windage: manifest.windage.clone(),
+        host: run.records.host.clone(),
+        versions: run.records.versions.clone(),
+        design: design(run),
+        validity,
+        primary: families.primary,
+        curves: curve::curves(&sources, &arms),
+        stages: stages::stages(run, &arms),
+        arms,
+        own_cost: own_cost(run.records),
+        outliers: run.records.windows.slowest.exchanges().to_vec(),
+        profiles: Vec::new(),
+        fidelity_curve: Vec::new(),
+        other_loads: Vec::new(),
+    }
 }
 
-impl<'a> Run<'a> {
-    pub(crate) fn new(
-        records: &'a Records,
-        response_times: Finished,
-        service_times: Finished,
-    ) -> Run<'a> {
-        let design = &records.manifest.design;
-        let blocks = Blocks::index(&records.windows.measured, records.manifest.arms.len());
-        Run {
-            records,
-            rules: Rules {
-                order: design.order,
-                margin: design.margin,
-                sequence: design.stop.is_some(),
-                pace: Pace::of(&records.launches, &records.ledgers, blocks.count()),
-            },
-            blocks,
-            response_times,
-            service_times,
+fn design(run: &Run<'_>) -> DesignFacts {
+    let manifest = &run.records.manifest;
+    let design = &manifest.design;
+    let windows = &run.records.windows;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    DesignFacts {
+        order: design.order,
+        load: manifest.load.model,
+        rate_per_s: manifest.load.rate_per_s,
+        connections: manifest.load.connections,
+        request: manifest.load.request.clone(),
+        window_s: seconds(design.window_ns),
+        settle_s: seconds(design.settle_ns),
+        drain_s: seconds(design.drain_ns),
+        idle_s: seconds(design.idle_ns),
+        rounds_planned: design.rounds,
+        rounds: u32::try_from(windows.launches.len()).unwrap_or(u32::MAX),
+        blocks: run.blocks.count(),
+        measured_s: seconds(windows.duration_ns),
+        seed: manifest.seed,
+        margin: design.margin,
+        cpu_source: run
+            .records
+            .launches
+            .first()
+            .and_then(|l| l.arms.first())
+            .map_or(CpuSource::None, |a| a.cpu_source),
+        placement: design.placement.clone(),
+        stop: design.stop.map(|stop| StopOutcome {
+            metric: stop.metric,
+            half_width: stop.half_width,
+            within_s: seconds(stop.within_ns),
+            is_reached: matches!(run.records.ending, Some(Ending::StoppedEarly { .. })),
+        }),
+        batch: batch(run),
+    }
+}
+
+fn batch(run: &Run<'_>) -> Option<BatchFacts> {
+    let load = &run.records.manifest.load;
+    let windows = run.records.windows.measured.iter();
+    let iterations = || windows.clone().map(|window| window.completed);
+    let (fewest, most) = iterations().min().zip(iterations().max())?;
+    (load.model == LoadModel::Batch).then(|| BatchFacts {
+        whole_processes: script::is_by_process(run.records),
+        iterations_chosen: load.iterations.is_none(),
+        iterations_fewest: fewest,
+        iterations_most: most,
+    })
+}
+
+/// Every metric that the arm's load can have.
+fn compared(run: &Run<'_>, arm: ArmIndex) -> Comparisons {
+    let comparisons = metrics::comparisons(run, arm).into_iter();
+    let mut comparisons: Comparisons = comparisons
+        .filter(|(m, c)| c.arm.is_some() || c.baseline.is_some() || is_time(*m))
+        .collect();
+    let model = run.records.manifest.load.model;
+    let asked_first = family::first_compared(model, &comparisons);
+    for (metric, comparison) in &mut comparisons {
+        let ratios = std::mem::take(&mut comparison.ratios);
+        // Each further comparison could be a false alarm, and others are correlated with this
+        // one.
+        if Some(*metric) == asked_first && is_treatment(run, arm) {
+            comparison.warnings = course::warnings(&ratios, run.rules.margin);
         }
     }
+    comparisons
+}
 
-    /// With the histograms of the records' run directory, and quantiles compared in addition to the
-    /// reported ones.
-    pub(crate) fn read(
-        run: &RunDir,
-        records: &'a Records,
-        further: &[f64],
-    ) -> Result<Run<'a>, RecordError> {
-        let arms = records.manifest.arms.iter();
-        let arms = arms.map(|arm| (arm.id.to_string(), arm.index)).collect();
-        let (bytes, windows) = (records.histogram_bytes, &records.windows);
-        let open = |timing| Streamed::open(run, timing, bytes, &arms, windows);
-        let response_times = open(Timing::ResponseTime)?;
-        let service_times = open(Timing::ServiceTime)?;
-        Ok(Run::gathered(
-            records,
-            response_times,
-            service_times,
-            further,
-        ))
-    }
+fn is_treatment(run: &Run<'_>, arm: ArmIndex) -> bool {
+    run.records.manifest.arms[arm.get()].role == Role::Treatment
+}
 
-    fn gathered(
-        records: &'a Records,
-        response_times: impl Iterator<Item = Timed> + Send,
-        service_times: impl Iterator<Item = Timed> + Send,
-        further: &[f64],
-    ) -> Run<'a> {
-        let arms = records.manifest.arms.len();
-        let order = records.manifest.design.order;
-        let (response_times, service_times) = std::thread::scope(|scope| {
-            let response_times = scope
-                .spawn(|| quantiles::gather(arms, RESPONSE_TIME, further, order, response_times));
-            let service_times =
-                quantiles::gather(arms, SERVICE_TIME, further, order, service_times);
-            (joined(response_times), service_times)
-        });
-        Run::new(records, response_times, service_times)
-    }
-
-    pub(crate) fn analysis(&self) -> Analysis {
-        let manifest = &self.records.manifest;
-        let arms = u16::try_from(manifest.arms.len()).unwrap_or(u16::MAX);
-        let compared: Vec<Comparisons> = of_each_arm(arms, |arm| self.compared(arm));
-        let roles = manifest.arms.iter().map(|arm| arm.role);
-        let families = Families::of(manifest.load.model, roles.zip(&compared));
-        let control_at_99 = self.control_at_99(&compared, families.primary);
-        let model = manifest.load.model;
-        let sources = Sources::new(&compared, families.primary, model, self.rules.sequence);
-        let arms: Vec<ArmAnalysis> = (0u16..)
-            .zip(compared)
-            .map(|(i, comparisons)| self.arm(ArmIndex(i), comparisons, families))
-            .collect();
-        let mut validity = validity::of_run(self.records, control_at_99.as_ref());
-        for (arm, facts) in arms.iter().zip(&manifest.arms) {
-            if let Some(fidelity) = &arm.fidelity
-                && arm.role == Role::Treatment
-            {
-                let lost = fidelity::warning(&arm.name, fidelity);
-                let other = fidelity::unexpected_telemetry(&arm.name, fidelity, facts.expected);
-                let found = lost.into_iter().chain(other);
-                validity.reasons.extend(found.map(Reason::from));
-            }
-        }
-        Analysis {
-            regime: manifest.load.regime.clone(),
-            run: manifest.run.clone(),
-            plan: manifest.plan.clone(),
-            about: manifest.about.clone(),
-            command: manifest.command.clone(),
-            started: manifest.started_rfc3339(),
-            windage: manifest.windage.clone(),
-            host: self.records.host.clone(),
-            versions: self.records.versions.clone(),
-            design: self.design(),
-            validity,
-            primary: families.primary,
-            curves: curve::curves(&sources, &arms),
-            stages: self.stages(&arms),
-            arms,
-            own_cost: own_cost(self.records),
-            outliers: self.records.windows.slowest.exchanges().to_vec(),
-            profiles: Vec::new(),
-            fidelity_curve: Vec::new(),
-            other_loads: Vec::new(),
-        }
-    }
-
-    fn design(&self) -> DesignFacts {
-        let manifest = &self.records.manifest;
-        let design = &manifest.design;
-        let windows = &self.records.windows;
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        DesignFacts {
-            order: design.order,
-            load: manifest.load.model,
-            rate_per_s: manifest.load.rate_per_s,
-            connections: manifest.load.connections,
-            request: manifest.load.request.clone(),
-            window_s: seconds(design.window_ns),
-            settle_s: seconds(design.settle_ns),
-            drain_s: seconds(design.drain_ns),
-            idle_s: seconds(design.idle_ns),
-            rounds_planned: design.rounds,
-            rounds: u32::try_from(windows.launches.len()).unwrap_or(u32::MAX),
-            blocks: self.blocks.count(),
-            measured_s: seconds(windows.duration_ns),
-            seed: manifest.seed,
-            margin: design.margin,
-            cpu_source: self
-                .records
-                .launches
-                .first()
-                .and_then(|l| l.arms.first())
-                .map_or(CpuSource::None, |a| a.cpu_source),
-            placement: design.placement.clone(),
-            stop: design.stop.map(|stop| StopOutcome {
-                metric: stop.metric,
-                half_width: stop.half_width,
-                within_s: seconds(stop.within_ns),
-                is_reached: matches!(self.records.ending, Some(Ending::StoppedEarly { .. })),
-            }),
-            batch: self.batch(),
-        }
-    }
-
-    fn batch(&self) -> Option<BatchFacts> {
-        let load = &self.records.manifest.load;
-        let windows = self.records.windows.measured.iter();
-        let iterations = || windows.clone().map(|window| window.completed);
-        let (fewest, most) = iterations().min().zip(iterations().max())?;
-        (load.model == LoadModel::Batch).then(|| BatchFacts {
-            whole_processes: script::is_by_process(self.records),
-            iterations_chosen: load.iterations.is_none(),
-            iterations_fewest: fewest,
-            iterations_most: most,
+fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Families) -> ArmAnalysis {
+    let facts = &run.records.manifest.arms[arm.get()];
+    let mut metrics: BTreeMap<Metric, MetricAnalysis> = comparisons
+        .into_iter()
+        .map(|(metric, comparison)| {
+            let seat = families.seat(facts.role, metric);
+            (metric, conclude(metric, arm, run.rules, seat, comparison))
         })
+        .collect();
+    warning_cpu(run, arm, &mut metrics);
+    let fidelity = fidelity::of_arm(run.records, arm);
+    per_span::cpu_per_item(run, arm, fidelity.as_ref(), &mut metrics);
+    warning_times(run, arm, &mut metrics);
+    let planning = planning::usual(&metrics);
+    let agent = agents::agent_use(run, arm, metrics.get(&run.cpu_metric()));
+    let saturated = saturated(run, arm);
+    for metric in metrics.values_mut() {
+        metric.saturated = saturated;
     }
-
-    /// Every metric that the arm's load can have.
-    fn compared(&self, arm: ArmIndex) -> Comparisons {
-        let comparisons = self.comparisons(arm).into_iter();
-        let mut comparisons: Comparisons = comparisons
-            .filter(|(m, c)| c.arm.is_some() || c.baseline.is_some() || is_time(*m))
-            .collect();
-        let model = self.records.manifest.load.model;
-        let asked_first = family::first_compared(model, &comparisons);
-        for (metric, comparison) in &mut comparisons {
-            let ratios = std::mem::take(&mut comparison.ratios);
-            // Each further comparison could be a false alarm, and others are correlated with this
-            // one.
-            if Some(*metric) == asked_first && self.is_treatment(arm) {
-                comparison.warnings = course::warnings(&ratios, self.rules.margin);
-            }
-        }
-        comparisons
+    ArmAnalysis {
+        id: facts.id.clone(),
+        name: facts.name.clone(),
+        role: facts.role,
+        levels: facts
+            .levels
+            .iter()
+            .map(|(name, level)| (name.clone(), level.clone()))
+            .collect(),
+        metrics,
+        fidelity,
+        load: load(run, arm),
+        planning,
+        script: script::of_arm(run.records, arm),
+        agent,
+        bill: agents::bill(run, arm),
+        bystander_of: agents::watched(run, arm),
+        bystander: agents::bystander(run, arm),
+        self_reported: self_reported::of_arm(run.records, arm),
     }
+}
 
-    fn is_treatment(&self, arm: ArmIndex) -> bool {
-        self.records.manifest.arms[arm.get()].role == Role::Treatment
-    }
+fn load(run: &Run<'_>, arm: ArmIndex) -> Option<ArmLoad> {
+    let model = run.records.manifest.load.model;
+    let load = run.records.windows.arms[arm.get()].load.load(model)?;
+    Some(ArmLoad {
+        mean_response_time_us: run.response_times.mean_us(arm),
+        ..load
+    })
+}
 
-    fn arm(&self, arm: ArmIndex, comparisons: Comparisons, families: Families) -> ArmAnalysis {
-        let facts = &self.records.manifest.arms[arm.get()];
-        let mut metrics: BTreeMap<Metric, MetricAnalysis> = comparisons
-            .into_iter()
-            .map(|(metric, comparison)| {
-                let seat = families.seat(facts.role, metric);
-                (metric, conclude(metric, arm, self.rules, seat, comparison))
-            })
-            .collect();
-        self.warning_cpu(arm, &mut metrics);
-        let fidelity = fidelity::of_arm(self.records, arm);
-        self.cpu_per_item(arm, fidelity.as_ref(), &mut metrics);
-        self.warning_times(arm, &mut metrics);
-        let planning = planning::usual(&metrics);
-        let agent = self.agent_use(arm, metrics.get(&self.cpu_metric()));
-        let saturated = self.saturated(arm);
-        for metric in metrics.values_mut() {
-            metric.saturated = saturated;
-        }
-        ArmAnalysis {
-            id: facts.id.clone(),
-            name: facts.name.clone(),
-            role: facts.role,
-            levels: facts
-                .levels
-                .iter()
-                .map(|(name, level)| (name.clone(), level.clone()))
-                .collect(),
-            metrics,
-            fidelity,
-            load: self.load(arm),
-            planning,
-            script: script::of_arm(self.records, arm),
-            agent,
-            bill: self.bill(arm),
-            bystander_of: self.watched(arm),
-            bystander: self.bystander(arm),
-            self_reported: self_reported::of_arm(self.records, arm),
+/// Warnings about times: the generator's lateness is part of all of them, and a limit on
+/// connections limits the subject's concurrency.
+fn warning_times(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
+    let windows = &run.records.windows.arms[arm.get()];
+    let late = validity::of_times(windows);
+    let bounded = validity::of_service_times(windows);
+    let all = RESPONSE_TIME.metrics.iter().chain(&SERVICE_TIME.metrics);
+    let reasons = all
+        .map(|(metric, _)| (metric, &late))
+        .chain(SERVICE_TIME.metrics.iter().map(|(m, _)| (m, &bounded)));
+    for (metric, reasons) in reasons {
+        if let Some(of_times) = metrics.get_mut(metric) {
+            of_times.validity.reasons.extend(reasons.iter().cloned());
         }
     }
+}
 
-    fn load(&self, arm: ArmIndex) -> Option<ArmLoad> {
-        let model = self.records.manifest.load.model;
-        let load = self.records.windows.arms[arm.get()].load.load(model)?;
-        Some(ArmLoad {
-            mean_response_time_us: self.response_times.mean_us(arm),
-            ..load
-        })
-    }
-
-    /// Warnings about times: the generator's lateness is part of all of them, and a limit on
-    /// connections limits the subject's concurrency.
-    fn warning_times(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
-        let windows = &self.records.windows.arms[arm.get()];
-        let late = validity::of_times(windows);
-        let bounded = validity::of_service_times(windows);
-        let all = RESPONSE_TIME.metrics.iter().chain(&SERVICE_TIME.metrics);
-        let reasons = all
-            .map(|(metric, _)| (metric, &late))
-            .chain(SERVICE_TIME.metrics.iter().map(|(m, _)| (m, &bounded)));
-        for (metric, reasons) in reasons {
-            if let Some(of_times) = metrics.get_mut(metric) {
-                of_times.validity.reasons.extend(reasons.iter().cloned());
-            }
+/// Warnings about CPU figures: deferred cost that is unknown or had not ended.
+fn warning_cpu(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
+    for metric in [Metric::CpuPerRequest, Metric::CpuPerIteration] {
+        if let Some(of_cpu) = metrics.get_mut(&metric) {
+            of_cpu.validity.reasons.extend(
+                validity::of_cpu(&run.records.ledgers, arm)
+                    .into_iter()
+                    .map(Reason::from),
+            );
         }
     }
+}
 
-    /// Warnings about CPU figures: deferred cost that is unknown or had not ended.
-    fn warning_cpu(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
-        for metric in [Metric::CpuPerRequest, Metric::CpuPerIteration] {
-            if let Some(of_cpu) = metrics.get_mut(&metric) {
-                of_cpu.validity.reasons.extend(
-                    validity::of_cpu(&self.records.ledgers, arm)
-                        .into_iter()
-                        .map(Reason::from),
-                );
-            }
-        }
-    }
+fn saturated(run: &Run<'_>, arm: ArmIndex) -> bool {
+    let windows = &run.records.windows.arms[arm.get()];
+    windows.duration_ns > 0.0
+        && windows.cpu_ns / windows.duration_ns
+            >= SATURATED_SHARE * f64::from(run.records.manifest.design.subject_cores)
+}
 
-    fn saturated(&self, arm: ArmIndex) -> bool {
-        let windows = &self.records.windows.arms[arm.get()];
-        windows.duration_ns > 0.0
-            && windows.cpu_ns / windows.duration_ns
-                >= SATURATED_SHARE * f64::from(self.records.manifest.design.subject_cores)
+/// The control's relative difference in the primary metric at 99 %.
+fn control_at_99(run: &Run<'_>, compared: &[Comparisons], primary: Metric) -> Option<Interval> {
+    let facts = run.records.manifest.arms.get(ArmIndex::CONTROL.get())?;
+    let control = compared.get(ArmIndex::CONTROL.get())?.get(&primary)?;
+    let location = control.location.as_ref().ok()?;
+    if facts.role != Role::Control || control.scale != Scale::LogRatio {
+        return None;
     }
-
-    /// Usable windows of an arm.
-    pub(crate) fn usable_windows(&self, arm: ArmIndex) -> usize {
-        self.records.windows.arms[arm.get()].usable
-    }
-
-    /// The control's relative difference in the primary metric at 99 %.
-    fn control_at_99(&self, compared: &[Comparisons], primary: Metric) -> Option<Interval> {
-        let facts = self.records.manifest.arms.get(ArmIndex::CONTROL.get())?;
-        let control = compared.get(ArmIndex::CONTROL.get())?.get(&primary)?;
-        let location = control.location.as_ref().ok()?;
-        if facts.role != Role::Control || control.scale != Scale::LogRatio {
-            return None;
-        }
-        Some(interval(location, Confidence::P99, self.rules)?.map(f64::exp_m1))
-    }
+    Some(interval(location, Confidence::P99, run.rules)?.map(f64::exp_m1))
 }
 
 /// Every load of requests has these, though a tail quantile may have too few answers.

@@ -17,7 +17,7 @@ use windage_record::{RecordError, RunDir, RunState};
 
 use self::timeline::Timeline;
 use crate::Analysis;
-use crate::analyse::of_all_loads;
+use crate::analyse::{analysis, of_all_loads};
 use crate::loads::Reading;
 use crate::quantiles::FURTHER;
 
@@ -56,7 +56,7 @@ pub fn detailed(run: &RunDir) -> Result<Detailed, RecordError> {
     let (mut analyses, mut loads) = (Vec::new(), Vec::new());
     let mut timelines = timelines.into_iter();
     reading.each_load(&FURTHER, |of_load| {
-        analyses.push(of_load.analysis());
+        analyses.push(analysis(of_load));
         loads.push(Detail {
             series: timelines.next().and_then(Timeline::series),
             latency: latency::of(of_load),

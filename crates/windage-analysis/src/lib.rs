@@ -36,6 +36,7 @@ mod planning;
 pub mod profiles;
 mod quantiles;
 mod records;
+mod run;
 mod running_estimates;
 mod scatter;
 mod script;

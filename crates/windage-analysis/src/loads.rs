@@ -4,7 +4,7 @@ use windage_model::Window;
 use windage_record::{RecordError, RunDir, RunState};
 
 use crate::Records;
-use crate::analyse::Run;
+use crate::run::Run;
 
 /// A run with its journal read.
 pub(crate) struct Reading<'a> {

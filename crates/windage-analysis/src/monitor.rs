@@ -9,10 +9,11 @@ use windage_model::{ArmIndex, Role, Window};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
 use windage_stats::{Confidence, TwoLevel, UnitKind, outlook};
 
-use crate::analyse::Run;
 use crate::conclude::interval;
+use crate::metrics::of_windows;
 use crate::quantiles::Finished;
 use crate::records::Records;
+use crate::run::Run;
 
 /// A forecast is given when its whole range is within this factor of it.
 const FORECAST_WITHIN: f64 = 1.5;
@@ -108,7 +109,7 @@ impl Monitor {
 }
 
 fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
-    let comparison = run.of_windows(stop.metric, arm)?;
+    let comparison = of_windows(run, stop.metric, arm)?;
     let location = comparison.location.ok()?;
     if is_of_another_sequence(run, &location) {
         return None;

@@ -6,8 +6,8 @@ use windage_model::{ArmIndex, Difference, Interval, Method, Metric};
 use windage_record::Delivered;
 use windage_stats::{Confidence, Launches, TwoLevelError, ratio, two_level};
 
-use crate::analyse::Run;
 use crate::conclude::interval;
+use crate::run::Run;
 use crate::{Fidelity, Inference, Item, MetricAnalysis, Missing};
 
 impl Item {
@@ -28,101 +28,98 @@ impl Item {
     }
 }
 
-impl Run<'_> {
-    /// The arm's difference in CPU per request (or iteration), divided by the spans delivered per
-    /// request: for every arm of a run with a sink. The same by events, in a run that delivered
-    /// any.
-    pub(crate) fn cpu_per_item(
-        &self,
-        arm: ArmIndex,
-        fidelity: Option<&Fidelity>,
-        metrics: &mut BTreeMap<Metric, MetricAnalysis>,
-    ) {
-        for item in Item::ALL.into_iter().filter(|item| self.is_counted(*item)) {
-            let whole = [Metric::CpuPerRequest, Metric::CpuPerIteration];
-            let Some(of_request) = whole.iter().find_map(|metric| metrics.get(metric)) else {
-                return;
-            };
-            let difference = match &of_request.difference {
-                Ok(difference) => {
-                    let items = self.items_per_request(arm, item, fidelity);
-                    divided(&difference.absolute, item, items).map(|absolute| Difference {
-                        absolute,
-                        relative: None,
-                        relative_90: None,
-                        within_launch_half_width: None,
-                        minimum_detectable_effect: None,
-                    })
-                }
-                Err(missing) => Err(missing.clone()),
-            };
-            let of_item = MetricAnalysis {
-                baseline: None,
-                arm: difference.as_ref().ok().map(|d| d.absolute.estimate),
-                difference,
-                verdict: None,
-                inference: Inference::default(),
-                ..of_request.clone()
-            };
-            metrics.insert(item.metric(), of_item);
-        }
-    }
-
-    /// A run without a sink counts nothing; most runs have no events.
-    fn is_counted(&self, item: Item) -> bool {
-        let mut delivered = self.records.delivered.iter();
-        match item {
-            Item::Span => delivered.next().is_some(),
-            Item::Event => delivered.any(|launch| launch.span_events > 0),
-        }
-    }
-
-    /// What a launch delivered is an exact count; it differs between launches. Where telemetry was
-    /// lost, the count of measured windows is used, because a loss in the warm-up is not part of
-    /// their cost.
-    pub(crate) fn items_per_request(
-        &self,
-        arm: ArmIndex,
-        item: Item,
-        fidelity: Option<&Fidelity>,
-    ) -> PerRequest {
-        let is_lossy = fidelity.is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
-        let mut launches = Launches::default();
-        let delivered = self.records.delivered.iter();
-        let mut items = 0.0;
-        for launch in delivered.filter(|d| d.arm == arm && d.completed_requests > 0) {
-            items = self
-                .in_windows(launch, item)
-                .filter(|_| is_lossy)
-                .unwrap_or(item.of(launch) as f64 / launch.completed_requests as f64);
-            launches.push(vec![items], 0.0);
-        }
-        let found = match two_level(&launches) {
-            Ok(location) => match interval(&location, Confidence::P95, self.rules) {
-                Some(found) => PerRequest::Known(found.estimate, found.half_width()),
-                None => PerRequest::Unbounded,
-            },
-            // With a single launch the interval holds for that launch alone, and what it sent is an
-            // exact count.
-            Err(TwoLevelError::OneValue) => PerRequest::Known(items, 0.0),
-            Err(TwoLevelError::NoValues) => PerRequest::None,
+/// The arm's difference in CPU per request (or iteration), divided by the spans delivered per
+/// request: for every arm of a run with a sink. The same by events, in a run that delivered
+/// any.
+pub(crate) fn cpu_per_item(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    fidelity: Option<&Fidelity>,
+    metrics: &mut BTreeMap<Metric, MetricAnalysis>,
+) {
+    for item in Item::ALL.into_iter().filter(|item| is_counted(run, *item)) {
+        let whole = [Metric::CpuPerRequest, Metric::CpuPerIteration];
+        let Some(of_request) = whole.iter().find_map(|metric| metrics.get(metric)) else {
+            return;
         };
-        match found {
-            PerRequest::Known(items, _) if items <= 0.0 => PerRequest::None,
-            found => found,
-        }
+        let difference = match &of_request.difference {
+            Ok(difference) => {
+                let items = items_per_request(run, arm, item, fidelity);
+                divided(&difference.absolute, item, items).map(|absolute| Difference {
+                    absolute,
+                    relative: None,
+                    relative_90: None,
+                    within_launch_half_width: None,
+                    minimum_detectable_effect: None,
+                })
+            }
+            Err(missing) => Err(missing.clone()),
+        };
+        let of_item = MetricAnalysis {
+            baseline: None,
+            arm: difference.as_ref().ok().map(|d| d.absolute.estimate),
+            difference,
+            verdict: None,
+            inference: Inference::default(),
+            ..of_request.clone()
+        };
+        metrics.insert(item.metric(), of_item);
     }
+}
 
-    /// What was delivered per request of measured windows in a launch; `None` when unknown.
-    fn in_windows(&self, launch: &Delivered, item: Item) -> Option<f64> {
-        let in_windows = &self.records.in_windows;
-        let spans = in_windows.spans_per_request(launch.arm, launch.launch)?;
-        Some(match item {
-            Item::Span => spans,
-            // Windows count spans only. Events per span are assumed to be the same everywhere.
-            Item::Event => spans * launch.span_events as f64 / launch.spans.max(1) as f64,
-        })
+/// A run without a sink counts nothing; most runs have no events.
+fn is_counted(run: &Run<'_>, item: Item) -> bool {
+    let mut delivered = run.records.delivered.iter();
+    match item {
+        Item::Span => delivered.next().is_some(),
+        Item::Event => delivered.any(|launch| launch.span_events > 0),
     }
+}
+
+/// What a launch delivered is an exact count; it differs between launches. Where telemetry was
+/// lost, the count of measured windows is used, because a loss in the warm-up is not part of
+/// their cost.
+pub(crate) fn items_per_request(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    item: Item,
+    fidelity: Option<&Fidelity>,
+) -> PerRequest {
+    let is_lossy = fidelity.is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
+    let mut launches = Launches::default();
+    let delivered = run.records.delivered.iter();
+    let mut items = 0.0;
+    for launch in delivered.filter(|d| d.arm == arm && d.completed_requests > 0) {
+        items = in_windows(run, launch, item)
+            .filter(|_| is_lossy)
+            .unwrap_or(item.of(launch) as f64 / launch.completed_requests as f64);
+        launches.push(vec![items], 0.0);
+    }
+    let found = match two_level(&launches) {
+        Ok(location) => match interval(&location, Confidence::P95, run.rules) {
+            Some(found) => PerRequest::Known(found.estimate, found.half_width()),
+            None => PerRequest::Unbounded,
+        },
+        // With a single launch the interval holds for that launch alone, and what it sent is an
+        // exact count.
+        Err(TwoLevelError::OneValue) => PerRequest::Known(items, 0.0),
+        Err(TwoLevelError::NoValues) => PerRequest::None,
+    };
+    match found {
+        PerRequest::Known(items, _) if items <= 0.0 => PerRequest::None,
+        found => found,
+    }
+}
+
+/// What was delivered per request of measured windows in a launch; `None` when unknown.
+fn in_windows(run: &Run<'_>, launch: &Delivered, item: Item) -> Option<f64> {
+    let in_windows = &run.records.in_windows;
+    let spans = in_windows.spans_per_request(launch.arm, launch.launch)?;
+    Some(match item {
+        Item::Span => spans,
+        // Windows count spans only. Events per span are assumed to be the same everywhere.
+        Item::Event => spans * launch.span_events as f64 / launch.spans.max(1) as f64,
+    })
 }
 
 /// Spans or events delivered per request.

@@ -7,30 +7,28 @@ use windage_model::{ArmIndex, Metric, Phase, PhaseSpent};
 use windage_record::LaunchedArm;
 
 use crate::Records;
-use crate::analyse::Run;
 use crate::compare::{Comparison, Scale, by_launch};
+use crate::run::Run;
 
-impl Run<'_> {
-    /// Start-up and flush of an arm with its own processes.
-    pub(crate) fn starts_and_ends(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
-        use Scale::{Difference, LogRatio};
-        type OfArm = fn(&Records, ArmIndex) -> BTreeMap<u32, f64>;
-        let all: [(Metric, OfArm, Scale); 4] = [
-            (Metric::StartupTime, startup_s, LogRatio),
-            (Metric::StartupCpu, startup_cpu_s, LogRatio),
-            // A program without telemetry has nothing to flush.
-            (Metric::FlushTime, flush_s, Difference),
-            (Metric::FlushCpu, flush_cpu_s, Difference),
-        ];
-        let windows = self.usable_windows(arm);
-        let compare = |(metric, of, scale): (Metric, OfArm, Scale)| {
-            let of_arm = of(self.records, arm);
-            let of_baseline = of(self.records, ArmIndex::BASELINE);
-            let compared = by_launch(&of_arm, &of_baseline, scale, windows);
-            (metric, compared)
-        };
-        all.into_iter().map(compare).collect()
-    }
+/// Start-up and flush of an arm with its own processes.
+pub(crate) fn starts_and_ends(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
+    use Scale::{Difference, LogRatio};
+    type OfArm = fn(&Records, ArmIndex) -> BTreeMap<u32, f64>;
+    let all: [(Metric, OfArm, Scale); 4] = [
+        (Metric::StartupTime, startup_s, LogRatio),
+        (Metric::StartupCpu, startup_cpu_s, LogRatio),
+        // A program without telemetry has nothing to flush.
+        (Metric::FlushTime, flush_s, Difference),
+        (Metric::FlushCpu, flush_cpu_s, Difference),
+    ];
+    let windows = run.usable_windows(arm);
+    let compare = |(metric, of, scale): (Metric, OfArm, Scale)| {
+        let of_arm = of(run.records, arm);
+        let of_baseline = of(run.records, ArmIndex::BASELINE);
+        let compared = by_launch(&of_arm, &of_baseline, scale, windows);
+        (metric, compared)
+    };
+    all.into_iter().map(compare).collect()
 }
 
 fn startup_s(records: &Records, of: ArmIndex) -> BTreeMap<u32, f64> {

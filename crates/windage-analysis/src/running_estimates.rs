@@ -10,13 +10,14 @@ use windage_model::{ArmIndex, Interval, Metric, Role};
 use windage_record::{Journal, RecordError, RunDir};
 use windage_stats::Confidence;
 
-use crate::analyse::Run;
 use crate::compare::Comparison;
 use crate::conclude::interval;
 use crate::family::candidates;
+use crate::metrics::of_windows;
 use crate::monitor::is_of_another_sequence;
 use crate::quantiles::Finished;
 use crate::records::{Gathering, Records};
+use crate::run::Run;
 
 /// Reads a run in progress. What was read is kept, so an update costs the new entries and one pass
 /// over the windows.
@@ -153,7 +154,7 @@ fn compared(run: &Run<'_>, metric: Metric) -> Option<Vec<Comparison>> {
     let arms = run.records.manifest.arms.iter();
     arms.map(|arm| arm.index)
         .filter(|arm| !is_baseline(*arm))
-        .map(|arm| run.of_windows(metric, arm))
+        .map(|arm| of_windows(run, metric, arm))
         .collect()
 }
 

@@ -3,53 +3,54 @@
 use windage_model::ArmIndex;
 
 use super::cycles::{mean, range, ratio};
-use super::metrics::{Attachment, Figure, bpf, by_launch, cores, rss_steady, us_per_request};
+use super::metrics::{
+    Attachment, Figure, all_attachments, attachments, bpf, by_launch, cores, rss_steady,
+    us_per_request,
+};
 use super::{AgentUse, AttachUse, CycleUse, UpUse, probes};
 use crate::MetricAnalysis;
-use crate::analyse::Run;
+use crate::run::Run;
 
-impl Run<'_> {
-    /// What an arm's agents did; the given CPU per request is the arm's. `None` for an arm without
-    /// agents.
-    pub(crate) fn agent_use(
-        &self,
-        arm: ArmIndex,
-        cpu: Option<&MetricAnalysis>,
-    ) -> Option<AgentUse> {
-        let facts = &self.records.manifest.arms[arm.get()];
-        if facts.agents.is_empty() {
-            return None;
-        }
-        let attached: Vec<Attachment<'_>> = self.attachments(arm).collect();
-        let cycles = || attached.iter().map(|of| of.cycle);
-        let bpf = probes::bpf_use(&attached, self.rules);
-        let account = |(bpf, cpu)| probes::account(bpf, cpu, &attached);
-        Some(AgentUse {
-            names: facts.agents.clone(),
-            cycles: self.all_attachments(arm).map(|of| cycle_use(&of)).collect(),
-            attach: attach_use(&attached),
-            up: self.up_use(&attached),
-            detach_time_s: range(cycles().map(|cycle| seconds(cycle.detach_ns))),
-            detach_cpu_s: range(
-                cycles()
-                    .filter_map(|cycle| cycle.detach_cpu_ns)
-                    .map(seconds),
-            ),
-            probes: bpf.as_ref().zip(cpu).and_then(account),
-            bpf,
-        })
+/// What an arm's agents did; the given CPU per request is the arm's. `None` for an arm without
+/// agents.
+pub(crate) fn agent_use(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    cpu: Option<&MetricAnalysis>,
+) -> Option<AgentUse> {
+    let facts = &run.records.manifest.arms[arm.get()];
+    if facts.agents.is_empty() {
+        return None;
     }
+    let attached: Vec<Attachment<'_>> = attachments(run, arm).collect();
+    let cycles = || attached.iter().map(|of| of.cycle);
+    let bpf = probes::bpf_use(&attached, run.rules);
+    let account = |(bpf, cpu)| probes::account(bpf, cpu, &attached);
+    Some(AgentUse {
+        names: facts.agents.clone(),
+        cycles: all_attachments(run, arm).map(|of| cycle_use(&of)).collect(),
+        attach: attach_use(&attached),
+        up: up_use(run, &attached),
+        detach_time_s: range(cycles().map(|cycle| seconds(cycle.detach_ns))),
+        detach_cpu_s: range(
+            cycles()
+                .filter_map(|cycle| cycle.detach_cpu_ns)
+                .map(seconds),
+        ),
+        probes: bpf.as_ref().zip(cpu).and_then(account),
+        bpf,
+    })
+}
 
-    fn up_use(&self, attached: &[Attachment<'_>]) -> Option<UpUse> {
-        let of = |figure: Figure| ratio(&by_launch(attached, figure), self.rules);
-        let peak = attached.iter().filter_map(|of| of.cycle.rss_peak_bytes);
-        (!attached.is_empty()).then(|| UpUse {
-            cpu_cores: of(cores),
-            cpu_us_per_request: of(us_per_request),
-            rss_steady_bytes: mean(&by_launch(attached, rss_steady), self.rules),
-            rss_peak_bytes: range(peak.map(|bytes| bytes as f64)),
-        })
-    }
+fn up_use(run: &Run<'_>, attached: &[Attachment<'_>]) -> Option<UpUse> {
+    let of = |figure: Figure| ratio(&by_launch(attached, figure), run.rules);
+    let peak = attached.iter().filter_map(|of| of.cycle.rss_peak_bytes);
+    (!attached.is_empty()).then(|| UpUse {
+        cpu_cores: of(cores),
+        cpu_us_per_request: of(us_per_request),
+        rss_steady_bytes: mean(&by_launch(attached, rss_steady), run.rules),
+        rss_peak_bytes: range(peak.map(|bytes| bytes as f64)),
+    })
 }
 
 fn attach_use(attached: &[Attachment<'_>]) -> Option<AttachUse> {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use windage_model::{AgentCycle, ArmIndex, BpfStatistics, Metric};
 
 use super::cycles::{ByLaunch, units};
-use super::pieces::Part;
-use crate::analyse::Run;
+use super::pieces::{Part, pieces};
 use crate::compare::{self, Comparison, Ratios, Scale, mean_by_launch};
+use crate::run::Run;
 use crate::sums::Quotient;
 use crate::windows::AgentsBeside;
 
@@ -92,106 +92,110 @@ pub(super) fn bpf(cycle: &AgentCycle) -> Option<(&BpfStatistics, u64, u64)> {
     Some((statistics, sum(|p| p.runs), sum(|p| p.run_ns)))
 }
 
-impl Run<'_> {
-    /// All attachments of an arm, in the order in which they ended.
-    pub(super) fn all_attachments(&self, arm: ArmIndex) -> impl Iterator<Item = Attachment<'_>> {
-        let cycles = self.records.cycles.iter();
-        let of_arm = cycles.filter(move |cycle| cycle.arm == arm);
-        of_arm.map(move |cycle| self.attachment(cycle))
-    }
+/// All attachments of an arm, in the order in which they ended.
+pub(super) fn all_attachments<'a>(
+    run: &'a Run<'_>,
+    arm: ArmIndex,
+) -> impl Iterator<Item = Attachment<'a>> {
+    let cycles = run.records.cycles.iter();
+    let of_arm = cycles.filter(move |cycle| cycle.arm == arm);
+    of_arm.map(move |cycle| attachment(run, cycle))
+}
 
-    /// Those that did not fail.
-    pub(super) fn attachments(&self, arm: ArmIndex) -> impl Iterator<Item = Attachment<'_>> {
-        let all = self.all_attachments(arm);
-        all.filter(|of| of.cycle.failed.is_none())
-    }
+/// Those that did not fail.
+pub(super) fn attachments<'a>(
+    run: &'a Run<'_>,
+    arm: ArmIndex,
+) -> impl Iterator<Item = Attachment<'a>> {
+    let all = all_attachments(run, arm);
+    all.filter(|of| of.cycle.failed.is_none())
+}
 
-    fn attachment<'a>(&'a self, cycle: &'a AgentCycle) -> Attachment<'a> {
-        let windows = &self.records.windows;
-        let beside = |arm| windows.agents_beside(arm, cycle.launch, cycle.block);
-        let arms = self.records.manifest.arms.iter();
-        let bystanders = arms.filter(|of| of.bystander_of == Some(cycle.arm));
-        Attachment {
-            cycle,
-            own: beside(cycle.arm),
-            bystanders_ns: bystanders.map(|of| beside(of.index).all_ns).sum(),
-        }
+fn attachment<'a>(run: &'a Run<'_>, cycle: &'a AgentCycle) -> Attachment<'a> {
+    let windows = &run.records.windows;
+    let beside = |arm| windows.agents_beside(arm, cycle.launch, cycle.block);
+    let arms = run.records.manifest.arms.iter();
+    let bystanders = arms.filter(|of| of.bystander_of == Some(cycle.arm));
+    Attachment {
+        cycle,
+        own: beside(cycle.arm),
+        bystanders_ns: bystanders.map(|of| beside(of.index).all_ns).sum(),
     }
+}
 
-    /// The metrics that a plan with agents has for every arm; empty for other plans.
-    pub(crate) fn of_agents(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
-        let mut arms = self.records.manifest.arms.iter();
-        if arms.all(|arm| arm.agents.is_empty()) {
-            return Vec::new();
-        }
-        let kernel_threads = self.kernel_threads(arm);
-        let of_cycles = FIGURES
-            .into_iter()
-            .filter_map(|(metric, figure)| Some((metric, self.of_cycles(arm, figure)?)));
-        kernel_threads
-            .map(|found| (Metric::KernelThreadsCpuPerRequest, found))
-            .into_iter()
-            .chain(of_cycles)
-            .collect()
+/// The metrics that a plan with agents has for every arm; empty for other plans.
+pub(crate) fn of_agents(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
+    let mut arms = run.records.manifest.arms.iter();
+    if arms.all(|arm| arm.agents.is_empty()) {
+        return Vec::new();
     }
+    let kernel_threads = kernel_threads(run, arm);
+    let of_cycles = FIGURES
+        .into_iter()
+        .filter_map(|(metric, figure)| Some((metric, of_cycles(run, arm, figure)?)));
+    kernel_threads
+        .map(|found| (Metric::KernelThreadsCpuPerRequest, found))
+        .into_iter()
+        .chain(of_cycles)
+        .collect()
+}
 
-    /// By differences within blocks, because kernel threads may use nothing on a quiet machine.
-    fn kernel_threads(&self, arm: ArmIndex) -> Option<Comparison> {
-        let pieces = self.pieces(arm)?;
-        let of = pieces.part(Part::KernelThreads)?;
-        let (baseline, rounds) = (Some(of.baseline_us), of.differences.len());
-        Some(Comparison {
-            arm: Some(of.arm_us),
-            ..self.of_differences(arm, baseline, rounds, &of.differences)
-        })
-    }
+/// By differences within blocks, because kernel threads may use nothing on a quiet machine.
+fn kernel_threads(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
+    let pieces = pieces(run, arm)?;
+    let of = pieces.part(Part::KernelThreads)?;
+    let (baseline, rounds) = (Some(of.baseline_us), of.differences.len());
+    Some(Comparison {
+        arm: Some(of.arm_us),
+        ..of_differences(run, arm, baseline, rounds, &of.differences)
+    })
+}
 
-    /// A figure of an arm's attachments; zero for the baseline, where agents are detached; `None`
-    /// for other arms and when no attachment has it.
-    fn of_cycles(&self, arm: ArmIndex, figure: Figure) -> Option<Comparison> {
-        let mut parts = self.parts(arm, figure);
-        if arm == ArmIndex::BASELINE {
-            let mut arms = self.records.manifest.arms.iter();
-            let is_known = arms.any(|of| !self.parts(of.index, figure).is_empty());
-            is_known.then(|| parts.insert(0, vec![(0.0, 1.0)]))?;
-        }
-        let rounds = parts.len();
-        let values = replicates(&parts);
-        let mean = compare::mean(values.values().flatten().copied())?;
-        Some(Comparison {
-            arm: Some(mean),
-            ..self.of_differences(arm, Some(0.0), rounds, &values)
-        })
+/// A figure of an arm's attachments; zero for the baseline, where agents are detached; `None`
+/// for other arms and when no attachment has it.
+fn of_cycles(run: &Run<'_>, arm: ArmIndex, figure: Figure) -> Option<Comparison> {
+    let mut own = parts(run, arm, figure);
+    if arm == ArmIndex::BASELINE {
+        let mut arms = run.records.manifest.arms.iter();
+        let is_known = arms.any(|of| !parts(run, of.index, figure).is_empty());
+        is_known.then(|| own.insert(0, vec![(0.0, 1.0)]))?;
     }
+    let rounds = own.len();
+    let values = replicates(&own);
+    let mean = compare::mean(values.values().flatten().copied())?;
+    Some(Comparison {
+        arm: Some(mean),
+        ..of_differences(run, arm, Some(0.0), rounds, &values)
+    })
+}
 
-    /// A comparison by differences between launches or attachments, without log ratios.
-    fn of_differences(
-        &self,
-        arm: ArmIndex,
-        baseline: Option<f64>,
-        rounds: usize,
-        values: &BTreeMap<u32, Vec<f64>>,
-    ) -> Comparison {
-        Comparison {
-            baseline,
-            arm: None,
-            rounds,
-            location: mean_by_launch(values),
-            scale: Scale::Difference,
-            windows: self.usable_windows(arm),
-            scatter: None,
-            ratios: Ratios::new(),
-            warnings: Vec::new(),
-        }
+/// A comparison by differences between launches or attachments, without log ratios.
+fn of_differences(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    baseline: Option<f64>,
+    rounds: usize,
+    values: &BTreeMap<u32, Vec<f64>>,
+) -> Comparison {
+    Comparison {
+        baseline,
+        arm: None,
+        rounds,
+        location: mean_by_launch(values),
+        scale: Scale::Difference,
+        windows: run.usable_windows(arm),
+        scatter: None,
+        ratios: Ratios::new(),
+        warnings: Vec::new(),
     }
+}
 
-    /// A figure of an arm's attachments, in launches where the denominator is not zero.
-    fn parts(&self, arm: ArmIndex, figure: Figure) -> ByLaunch {
-        let attached: Vec<Attachment<'_>> = self.attachments(arm).collect();
-        let mut parts = by_launch(&attached, figure);
-        parts.retain(|_, of| of.iter().any(|(_, under)| *under > 0.0));
-        parts
-    }
+/// A figure of an arm's attachments, in launches where the denominator is not zero.
+fn parts(run: &Run<'_>, arm: ArmIndex, figure: Figure) -> ByLaunch {
+    let attached: Vec<Attachment<'_>> = attachments(run, arm).collect();
+    let mut parts = by_launch(&attached, figure);
+    parts.retain(|_, of| of.iter().any(|(_, under)| *under > 0.0));
+    parts
 }
 
 /// One value per launch, sums divided by sums. In a run of one launch the attachments take the

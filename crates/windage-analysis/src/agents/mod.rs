@@ -14,8 +14,12 @@ use windage_model::Interval;
 
 use crate::Missing;
 
+pub(crate) use attachments::agent_use;
+pub(crate) use bill::bill;
 pub use bill::{Bill, BillItem, BillLine};
 pub use bystanders::Bystander;
+pub(crate) use bystanders::{bystander, watched};
+pub(crate) use metrics::of_agents;
 pub(crate) use warnings::of_attachments;
 
 /// A figure of attachments.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Order};
 
-use crate::analyse::Run;
 use crate::compare::mean;
+use crate::run::Run;
 use crate::windows::Measured;
 
 /// The parts of the machine's busy time that a window has readings of.
@@ -99,53 +99,50 @@ impl Pieces {
     }
 }
 
-impl Run<'_> {
-    /// The pieces of an arm paired with the baseline; `None` when they share none, and when the
-    /// machine's CPU was not read.
-    pub(super) fn pieces(&self, arm: ArmIndex) -> Option<Pieces> {
-        let sides = [arm, ArmIndex::BASELINE].map(|of| Side {
-            is_attached: self.has_agents_beside(of),
-        });
-        let ever = |side: usize, of: ArmIndex, part: usize| {
-            let mut windows = self.blocks.windows_of(of);
-            windows.any(|window| sides[side].readings(window)[part].is_some())
-        };
-        let known =
-            std::array::from_fn(|part| ever(0, arm, part) && ever(1, ArmIndex::BASELINE, part));
-        let mut by_launch: BTreeMap<u32, Vec<Piece>> = BTreeMap::new();
-        let mut take = |launch: u32, windows: [&mut dyn Iterator<Item = &Measured>; 2]| {
-            let [of_arm, of_baseline] = windows;
-            let arm = sides[0].mean(of_arm, known);
-            let both = arm.zip(sides[1].mean(of_baseline, known));
-            let piece = both.map(|(arm, baseline)| Piece { arm, baseline });
-            by_launch.entry(launch).or_default().extend(piece);
-        };
-        match self.rules.order {
-            Order::Mirrored => {
-                for half in self.blocks.halves(arm) {
-                    let (of_arm, of_baseline) = (half.arm_windows, half.against_windows);
-                    take(half.launch, [&mut of_arm.iter(), &mut of_baseline.iter()]);
-                }
-            }
-            // No block has both arms: a launch is one piece.
-            Order::Sequential => {
-                for launch in self.records.windows.launches.iter().copied() {
-                    let of = |arm| self.blocks.windows_of(arm);
-                    let of = |arm| of(arm).filter(|window| window.launch == launch);
-                    take(launch, [&mut of(arm), &mut of(ArmIndex::BASELINE)]);
-                }
+/// The pieces of an arm paired with the baseline; `None` when they share none, and when the
+/// machine's CPU was not read.
+pub(super) fn pieces(run: &Run<'_>, arm: ArmIndex) -> Option<Pieces> {
+    let sides = [arm, ArmIndex::BASELINE].map(|of| Side {
+        is_attached: has_agents_beside(run, of),
+    });
+    let ever = |side: usize, of: ArmIndex, part: usize| {
+        let mut windows = run.blocks.windows_of(of);
+        windows.any(|window| sides[side].readings(window)[part].is_some())
+    };
+    let known = std::array::from_fn(|part| ever(0, arm, part) && ever(1, ArmIndex::BASELINE, part));
+    let mut by_launch: BTreeMap<u32, Vec<Piece>> = BTreeMap::new();
+    let mut take = |launch: u32, windows: [&mut dyn Iterator<Item = &Measured>; 2]| {
+        let [of_arm, of_baseline] = windows;
+        let arm = sides[0].mean(of_arm, known);
+        let both = arm.zip(sides[1].mean(of_baseline, known));
+        let piece = both.map(|(arm, baseline)| Piece { arm, baseline });
+        by_launch.entry(launch).or_default().extend(piece);
+    };
+    match run.rules.order {
+        Order::Mirrored => {
+            for half in run.blocks.halves(arm) {
+                let (of_arm, of_baseline) = (half.arm_windows, half.against_windows);
+                take(half.launch, [&mut of_arm.iter(), &mut of_baseline.iter()]);
             }
         }
-        by_launch.retain(|_, pieces| !pieces.is_empty());
-        let is_known = known[Part::Machine as usize] && !by_launch.is_empty();
-        is_known.then_some(Pieces { by_launch, known })
+        // No block has both arms: a launch is one piece.
+        Order::Sequential => {
+            for launch in run.records.windows.launches.iter().copied() {
+                let of = |arm| run.blocks.windows_of(arm);
+                let of = |arm| of(arm).filter(|window| window.launch == launch);
+                take(launch, [&mut of(arm), &mut of(ArmIndex::BASELINE)]);
+            }
+        }
     }
+    by_launch.retain(|_, pieces| !pieces.is_empty());
+    let is_known = known[Part::Machine as usize] && !by_launch.is_empty();
+    is_known.then_some(Pieces { by_launch, known })
+}
 
-    /// Whether agents are attached in an arm's windows, its own or those that watch another arm.
-    fn has_agents_beside(&self, arm: ArmIndex) -> bool {
-        let arm = &self.records.manifest.arms[arm.get()];
-        !arm.agents.is_empty() || arm.bystander_of.is_some()
-    }
+/// Whether agents are attached in an arm's windows, its own or those that watch another arm.
+fn has_agents_beside(run: &Run<'_>, arm: ArmIndex) -> bool {
+    let arm = &run.records.manifest.arms[arm.get()];
+    !arm.agents.is_empty() || arm.bystander_of.is_some()
 }
 
 /// How one arm's windows are read.

@@ -4,11 +4,11 @@ use windage_model::{ArmIndex, Interval};
 use windage_record::Timing;
 
 use super::steps::levels;
-use crate::analyse::Run;
 use crate::conclude::difference;
 use crate::merged_times::Gathered;
 use crate::parallel::of_each_arm;
 use crate::quantiles::Finished;
+use crate::run::Run;
 
 /// The fewest steps of an arm (where there are very many arms), and the most.
 const STEPS: (usize, usize) = (50, 100);

@@ -3,7 +3,7 @@
 use windage_model::{LossCause, Warning};
 use windage_record::Expected;
 
-use super::of_arm::by_chance;
+use super::chance::by_chance;
 use super::{Fidelity, LossReason};
 
 /// A smaller share changes no measured cost: it is shown, without a warning.

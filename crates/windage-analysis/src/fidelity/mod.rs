@@ -1,6 +1,7 @@
 //! Fidelity: telemetry delivered compared with expected, reasons for losses, and how it arrived.
 
 mod arrival;
+mod chance;
 mod counts;
 mod curve;
 mod in_windows;
@@ -13,12 +14,12 @@ use std::fmt;
 use windage_model::{Backend, Interval};
 use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
 
+use chance::by_chance;
 pub use counts::DeliveredCounts;
 pub use curve::FidelityPoint;
 pub(crate) use curve::curve;
 pub(crate) use in_windows::SpansInWindows;
 pub(crate) use loss_warning::{unexpected_telemetry, warning};
-use of_arm::by_chance;
 pub(crate) use of_arm::of_arm;
 
 /// The unit in which telemetry is counted.

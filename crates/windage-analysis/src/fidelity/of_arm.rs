@@ -3,13 +3,11 @@
 use windage_model::ArmIndex;
 use windage_record::{Delivered, Expected};
 
+use super::chance::by_chance;
 use super::{
     DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityUnit, arrival, reasons,
 };
 use crate::records::Records;
-
-/// A loss counts as one when it exceeds so many standard deviations of sampling.
-const DEVIATIONS: f64 = 3.0;
 
 /// Sums an arm's launches; `None` when nothing was received or expected.
 pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
@@ -108,11 +106,6 @@ fn events(expected: Expected, counts: &DeliveredCounts) -> Option<EventCounts> {
         delivered,
         lost: expected.map(|expected| expected - delivered as f64),
     })
-}
-
-/// What sampling alone may leave out, for this standard deviation.
-pub(super) fn by_chance(sampling_sd: f64) -> f64 {
-    DEVIATIONS * sampling_sd + 0.5
 }
 
 fn per_span(bytes: u64, spans: u64) -> Option<f64> {

@@ -93,7 +93,7 @@ fn slack(fidelity: &Fidelity, spans: f64, lost: f64) -> f64 {
     } else {
         1.0
     };
-    super::of_arm::by_chance(fidelity.sampling_sd.unwrap_or(0.0)) * spans_per_unit
+    super::chance::by_chance(fidelity.sampling_sd.unwrap_or(0.0)) * spans_per_unit
 }
 
 #[cfg(test)]

@@ -13,78 +13,77 @@ use windage_stats::{Confidence, Launches, TwoLevelError, location, two_level};
 
 use super::chains::{Chain, Twin, chains};
 use super::{EndToEnd, Stage, StageCost, Stages};
-use crate::analyse::Run;
 use crate::blocks::Reading;
 use crate::compare::{self, Ratios};
 use crate::conclude::interval;
-use crate::per_span::{PerRequest, divided};
+use crate::metrics;
+use crate::per_span::{PerRequest, divided, items_per_request};
+use crate::run::Run;
 use crate::{ArmAnalysis, Item, Missing};
 
-impl Run<'_> {
-    /// The costs of all stages of every chain of the plan.
-    pub(crate) fn stages(&self, arms: &[ArmAnalysis]) -> Vec<Stages> {
-        let chains = chains(&self.records.manifest.arms);
-        let stages = chains.iter().map(|chain| self.stages_of(chain, arms));
-        stages.collect()
-    }
+/// The costs of all stages of every chain of the plan.
+pub(crate) fn stages(run: &Run<'_>, arms: &[ArmAnalysis]) -> Vec<Stages> {
+    let chains = chains(&run.records.manifest.arms);
+    let stages = chains.iter().map(|chain| stages_of(run, chain, arms));
+    stages.collect()
+}
 
-    fn stages_of(&self, chain: &Chain, arms: &[ArmAnalysis]) -> Stages {
-        let per_request = Item::ALL.map(|item| self.last_arm_sends(chain.last(), item, arms));
-        let heights = Heights::of(self, chain, per_request);
-        let stage = |(arm, below)| Stage {
-            arm: self.id(arm),
-            adds_to: self.id(below),
-            cost: heights.between(arm, below),
-        };
-        let [spans, events] = per_request;
-        Stages {
-            metric: match self.records.manifest.load.model {
-                LoadModel::Batch => Metric::CpuPerIteration,
-                LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
-            },
-            from: self.id(chain.from),
-            from_us: heights.first_us,
-            stages: chain.links().map(stage).collect(),
-            sum: heights.between(chain.last(), chain.from),
-            end_to_end: chain
-                .twins
-                .iter()
-                .map(|twin| self.whole(&heights, chain, *twin))
-                .collect(),
-            spans_per_request: known(spans),
-            events_per_request: known(events),
-            rounds: heights.launches.len(),
-        }
+fn stages_of(run: &Run<'_>, chain: &Chain, arms: &[ArmAnalysis]) -> Stages {
+    let per_request = Item::ALL.map(|item| last_arm_sends(run, chain.last(), item, arms));
+    let heights = Heights::of(run, chain, per_request);
+    let stage = |(arm, below)| Stage {
+        arm: id(run, arm),
+        adds_to: id(run, below),
+        cost: heights.between(arm, below),
+    };
+    let [spans, events] = per_request;
+    Stages {
+        metric: match run.records.manifest.load.model {
+            LoadModel::Batch => Metric::CpuPerIteration,
+            LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
+        },
+        from: id(run, chain.from),
+        from_us: heights.first_us,
+        stages: chain.links().map(stage).collect(),
+        sum: heights.between(chain.last(), chain.from),
+        end_to_end: chain
+            .twins
+            .iter()
+            .map(|twin| whole(run, &heights, chain, *twin))
+            .collect(),
+        spans_per_request: known(spans),
+        events_per_request: known(events),
+        rounds: heights.launches.len(),
     }
+}
 
-    fn whole(&self, heights: &Heights<'_>, chain: &Chain, twin: Twin) -> EndToEnd {
-        EndToEnd {
-            arm: self.id(twin.arm),
-            same_as: self.id(twin.same_as),
-            cost: heights.between(twin.arm, chain.from),
-            gap: heights.between(twin.arm, twin.same_as),
-        }
+fn whole(run: &Run<'_>, heights: &Heights<'_>, chain: &Chain, twin: Twin) -> EndToEnd {
+    EndToEnd {
+        arm: id(run, twin.arm),
+        same_as: id(run, twin.same_as),
+        cost: heights.between(twin.arm, chain.from),
+        gap: heights.between(twin.arm, twin.same_as),
     }
+}
 
-    /// What the last arm delivered per request, or else what the plan expects.
-    fn last_arm_sends(&self, last: ArmIndex, item: Item, arms: &[ArmAnalysis]) -> PerRequest {
-        let fidelity = arms.get(last.get()).and_then(|arm| arm.fidelity.as_ref());
-        let expected = self.records.manifest.arms[last.get()].expected;
-        let expected = expected.and_then(|expected: Expected| match item {
-            Item::Span => expected.spans_per_request,
-            Item::Event => expected.events_per_request,
-        });
-        match self.items_per_request(last, item, fidelity) {
-            PerRequest::None => expected
-                .filter(|items| *items > 0.0)
-                .map_or(PerRequest::None, |items| PerRequest::Known(items, 0.0)),
-            counted => counted,
-        }
+/// What the last arm delivered per request, or else what the plan expects.
+fn last_arm_sends(run: &Run<'_>, last: ArmIndex, item: Item, arms: &[ArmAnalysis]) -> PerRequest {
+    let fidelity = arms.get(last.get()).and_then(|arm| arm.fidelity.as_ref());
+    let expected = run.records.manifest.arms[last.get()].expected;
+    let expected = expected.and_then(|expected: Expected| match item {
+        Item::Span => expected.spans_per_request,
+        Item::Event => expected.events_per_request,
+    });
+    match items_per_request(run, last, item, fidelity) {
+        PerRequest::None => expected
+            .filter(|items| *items > 0.0)
+            .map_or(PerRequest::None, |items| PerRequest::Known(items, 0.0)),
+        counted => counted,
     }
+}
 
-    fn id(&self, arm: ArmIndex) -> ArmId {
-        self.records.manifest.arms[arm.get()].id.clone()
-    }
+fn id(run: &Run<'_>, arm: ArmIndex) -> ArmId {
+    run.records.manifest.arms[arm.get()].id.clone()
 }
 
 fn known(items: PerRequest) -> Option<f64> {
@@ -126,7 +125,7 @@ impl<'a> Heights<'a> {
             launches,
             with_deferred,
             first_us: match with_deferred {
-                true => run.with_deferred(chain.from, in_windows),
+                true => metrics::with_deferred(run, chain.from, in_windows),
                 false => in_windows,
             },
             heights: BTreeMap::from([(chain.from, Ok(0.0))]),

@@ -8,6 +8,7 @@ mod tests;
 use windage_model::{ArmId, Interval, Metric};
 
 use crate::Missing;
+pub(crate) use costs::stages;
 
 /// A chain of arms, each of which adds a stage to the previous one, such as a provider, a sampler,
 /// a processor, an exporter.
