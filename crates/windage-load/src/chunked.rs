@@ -1,7 +1,7 @@
 //! Parser of the chunked coding (RFC 9112, section 7.1). Takes input in pieces of any size and
 //! discards the data.
 
-use crate::response::{MAX_HEAD_BYTES, ProtocolError};
+use crate::protocol_error::{MAX_HEAD_BYTES, ProtocolError};
 
 /// Parser state within a chunked body.
 #[derive(Clone, Copy, Debug)]
