@@ -1,4 +1,4 @@
-//! The engine: its state, and the start of a run.
+//! The engine and its state.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -9,19 +9,16 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 
-use crate::clock::monotonic_ns;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::epoll::Epoll;
 use crate::lane::Lane;
 use crate::own::OwnThread;
-use crate::pace::{BACKLOG_BOUND, ClosedPacer, OpenPacer, Pace};
+use crate::pace::BACKLOG_BOUND;
 use crate::progress::Progress;
-use crate::recording::Recording;
-use crate::run::{Run, RunReport};
 use crate::stop::StopHandle;
 use crate::target::{Connections, Target, TargetId, TargetSlot};
-use crate::wakeup::{ExactTimers, Wakeup};
+use crate::wakeup::Wakeup;
 use crate::work::{Draws, Protocol, Share};
 
 /// Longest time between two looks at the stop handle.
@@ -96,8 +93,8 @@ pub struct Engine {
     pub(crate) stirred: VecDeque<usize>,
     pub(crate) stop: StopHandle,
     pub(crate) progress: Option<Arc<Progress>>,
+    pub(crate) backlog: VecDeque<u64>,
     share: Share,
-    backlog: VecDeque<u64>,
 }
 
 impl Engine {
@@ -185,63 +182,6 @@ impl Engine {
             in_use: first,
         });
         TargetId(id)
-    }
-
-    /// Loads a target for as long as `pace` says, then waits until no exchange is outstanding.
-    /// Takes at most the length of the pace, plus the timeout, plus a little.
-    ///
-    /// # Errors
-    /// When waiting for events fails. Failed exchanges are in the report instead.
-    pub fn run(
-        &mut self,
-        target: TargetId,
-        pace: Pace<'_>,
-        recording: &mut Recording,
-    ) -> Result<RunReport, EngineError> {
-        self.run_from(target, monotonic_ns(), pace, recording)
-    }
-
-    /// A run whose schedule began at a given time, shared by several engines.
-    pub(crate) fn run_from(
-        &mut self,
-        target: TargetId,
-        began_ns: u64,
-        pace: Pace<'_>,
-        recording: &mut Recording,
-    ) -> Result<RunReport, EngineError> {
-        self.slot(target)?;
-        // Taken out for the duration of the run, so that the pacer can borrow it along with the
-        // engine.
-        let mut backlog = std::mem::take(&mut self.backlog);
-        let result = match pace {
-            Pace::Closed { lasts } => {
-                let ends_ns = began_ns.saturating_add(whole_ns(lasts));
-                let mut pacer = ClosedPacer { ends_ns };
-                Run::new(self, target.0, &mut pacer, recording, began_ns, ends_ns)
-                    .execute()
-                    .map(|mut report| {
-                        report.exchanges.intended = report.exchanges.sent;
-                        report
-                    })
-            }
-            Pace::Open { schedule, lasts } => {
-                let _exact = ExactTimers::for_this_thread();
-                let lasts_ns = whole_ns(lasts);
-                let mut pacer = OpenPacer::new(schedule, &mut backlog, began_ns, lasts_ns);
-                let ends_ns = began_ns.saturating_add(lasts_ns);
-                let result =
-                    Run::new(self, target.0, &mut pacer, recording, began_ns, ends_ns).execute();
-                result.map(|mut report| {
-                    report.exchanges.intended += pacer.intended;
-                    report.exchanges.dropped = pacer.dropped;
-                    report.exchanges.waited = pacer.waited;
-                    report.duration_ns = lasts_ns;
-                    report
-                })
-            }
-        };
-        self.backlog = backlog;
-        result
     }
 
     /// Seeds everything random in later runs (the mix of flows, random fields). The same seed gives

@@ -14,15 +14,16 @@ use nix::errno::Errno;
 
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::connection::Phase;
-use crate::engine::{Engine, EngineError, LONGEST_WAIT_NS, waiting_failed};
+use crate::engine::{Engine, EngineError, LONGEST_WAIT_NS, waiting_failed, whole_ns};
 use crate::epoll::Readiness;
 use crate::lane::State;
 use crate::own::Stalls;
-use crate::pace::{Pacer, Start};
+use crate::pace::{ClosedPacer, OpenPacer, Pace, Pacer, Start};
 use crate::recording::Recording;
 use crate::response::Answer;
+use crate::target::TargetId;
 use crate::upkeep::ConnectReport;
-use crate::wakeup::Waited;
+use crate::wakeup::{ExactTimers, Waited};
 use crate::work::{Position, Protocol, Work};
 
 pub use report::RunReport;
@@ -31,6 +32,65 @@ pub use report::RunReport;
 const TELL_EVERY_NS: u64 = 10_000_000;
 /// Interval at which quantiles are published; finding them takes some microseconds.
 const TELL_TIMES_EVERY_NS: u64 = 250_000_000;
+
+impl Engine {
+    /// Loads a target for as long as `pace` says, then waits until no exchange is outstanding.
+    /// Takes at most the length of the pace, plus the timeout, plus a little.
+    ///
+    /// # Errors
+    /// When waiting for events fails. Failed exchanges are in the report instead.
+    pub fn run(
+        &mut self,
+        target: TargetId,
+        pace: Pace<'_>,
+        recording: &mut Recording,
+    ) -> Result<RunReport, EngineError> {
+        self.run_from(target, monotonic_ns(), pace, recording)
+    }
+
+    /// A run whose schedule began at a given time, shared by several engines.
+    pub(crate) fn run_from(
+        &mut self,
+        target: TargetId,
+        began_ns: u64,
+        pace: Pace<'_>,
+        recording: &mut Recording,
+    ) -> Result<RunReport, EngineError> {
+        self.slot(target)?;
+        // Taken out for the duration of the run, so that the pacer can borrow it along with the
+        // engine.
+        let mut backlog = std::mem::take(&mut self.backlog);
+        let result = match pace {
+            Pace::Closed { lasts } => {
+                let ends_ns = began_ns.saturating_add(whole_ns(lasts));
+                let mut pacer = ClosedPacer { ends_ns };
+                Run::new(self, target.0, &mut pacer, recording, began_ns, ends_ns)
+                    .execute()
+                    .map(|mut report| {
+                        report.exchanges.intended = report.exchanges.sent;
+                        report
+                    })
+            }
+            Pace::Open { schedule, lasts } => {
+                let _exact = ExactTimers::for_this_thread();
+                let lasts_ns = whole_ns(lasts);
+                let mut pacer = OpenPacer::new(schedule, &mut backlog, began_ns, lasts_ns);
+                let ends_ns = began_ns.saturating_add(lasts_ns);
+                let result =
+                    Run::new(self, target.0, &mut pacer, recording, began_ns, ends_ns).execute();
+                result.map(|mut report| {
+                    report.exchanges.intended += pacer.intended;
+                    report.exchanges.dropped = pacer.dropped;
+                    report.exchanges.waited = pacer.waited;
+                    report.duration_ns = lasts_ns;
+                    report
+                })
+            }
+        };
+        self.backlog = backlog;
+        result
+    }
+}
 
 /// The error count to which a failure belongs.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +101,7 @@ enum Cause {
 }
 
 /// A run in progress.
-pub(crate) struct Run<'r, P> {
+struct Run<'r, P> {
     engine: &'r mut Engine,
     target: usize,
     work: Work,
@@ -72,7 +132,7 @@ pub(crate) struct Run<'r, P> {
 }
 
 impl<'r, P: Pacer> Run<'r, P> {
-    pub(crate) fn new(
+    fn new(
         engine: &'r mut Engine,
         target: usize,
         pacer: &'r mut P,
@@ -110,7 +170,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         }
     }
 
-    pub(crate) fn execute(mut self) -> Result<RunReport, EngineError> {
+    fn execute(mut self) -> Result<RunReport, EngineError> {
         let (cpu_before_ns, own_before) = (thread_cpu_ns(), self.engine.own.read());
         self.gather();
         let result = self.turn_until_done();
