@@ -1,7 +1,7 @@
 //! What is allowed where: no rendered value can end its line or contradict the framing.
 
-use super::Protocol;
 use super::fields::{Field, Fields};
+use super::flow::Protocol;
 use super::table::Table;
 use super::text::{Part, Request, Text};
 use crate::request::{RequestError, ValueFault};

@@ -5,8 +5,8 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, TE};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
-use super::Protocol;
 use super::fields::Values;
+use super::flow::Protocol;
 use super::http1::has_content_length;
 use super::text::{Request, Text};
 use crate::request::RequestError;

@@ -6,6 +6,7 @@
 mod check;
 mod draws;
 mod fields;
+mod flow;
 mod http1;
 mod http2;
 mod prepared;
@@ -17,41 +18,12 @@ use std::time::Duration;
 
 pub(crate) use draws::{Draws, Share};
 pub use fields::{Field, Fields};
+pub use flow::{Flow, Protocol, Step};
 use prepared::{PreparedStep, PreparedWork};
 pub use table::{RowOrder, Table, TableError};
 pub use text::{Part, Request, Text};
 
 use crate::request::RequestError;
-
-/// The protocol of exchanges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// HTTP/1.1: one exchange at a time per connection.
-    #[default]
-    Http1,
-    /// HTTP/2: many exchanges at a time per connection.
-    Http2,
-    /// Unary gRPC calls over HTTP/2.
-    Grpc,
-}
-
-/// One request of a flow, and the pause after its answer.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The request.
-    pub request: Request,
-    /// Think time: from the answer to the next step, or to the next flow.
-    pub think: Duration,
-}
-
-/// Steps that one user takes one after the other.
-#[derive(Clone, Debug)]
-pub struct Flow {
-    /// How often this flow begins, relative to the weights of the others.
-    pub weight: u32,
-    /// At least one.
-    pub steps: Vec<Step>,
-}
 
 /// All requests of a target: flows by weight, checked and ready to be rendered.
 ///

@@ -1,10 +1,11 @@
 //! Flows, checked and prepared.
 
+use super::check;
 use super::fields::{Field, Fields};
+use super::flow::{Flow, Protocol, Step};
 use super::http1::Http1Message;
 use super::http2::Http2Message;
 use super::text::{Request, Text};
-use super::{Flow, Protocol, Step, check};
 use crate::request::RequestError;
 
 #[derive(Debug)]
