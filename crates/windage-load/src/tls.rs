@@ -18,12 +18,10 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 
+use session::H2;
 pub(crate) use session::Session;
 
 use crate::work::Protocol;
-
-/// HTTP/2 by its registered name.
-const H2: &[u8] = b"h2";
 
 /// How to reach a server through TLS.
 #[derive(Clone, Debug)]

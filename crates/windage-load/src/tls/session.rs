@@ -6,8 +6,10 @@ use std::os::fd::OwnedFd;
 
 use rustls::{CertificateError, ClientConnection};
 
-use super::H2;
 use crate::socket;
+
+/// HTTP/2 by its registered name.
+pub(super) const H2: &[u8] = b"h2";
 
 /// Bytes a server may send without any content: more than a handshake or a record takes. Without
 /// this bound a server could monopolise the engine's thread; rustls bounds empty records, alerts
