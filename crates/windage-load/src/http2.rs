@@ -30,29 +30,10 @@ use wakes::Wakes;
 use wire::{Carrier, Port, Wire};
 
 pub use feed::feed_http2;
+pub(crate) use lane::Event;
 
 /// A server that resets this many streams and answers none in between counts as closed.
 const RESETS_IN_A_ROW: usize = 100;
-
-/// What became of an exchange.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A whole answer.
-    Answer {
-        /// HTTP status. For gRPC, the HTTP status of the same class as the gRPC status.
-        status: u16,
-        /// gRPC status, if the answer has one.
-        grpc: Option<u32>,
-    },
-    /// There will be no whole answer.
-    Failed {
-        /// Whether the server broke the protocol. Otherwise it closed, sent GOAWAY or reset the
-        /// stream.
-        protocol: bool,
-        /// What happened, for people.
-        why: String,
-    },
-}
 
 /// Why a request was refused. Nothing of it was sent.
 #[derive(Debug, thiserror::Error)]

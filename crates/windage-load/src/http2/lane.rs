@@ -9,8 +9,27 @@ use bytes::{Buf, Bytes};
 use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream, SendStream};
 
-use super::Event;
 use crate::grpc;
+
+/// What became of an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A whole answer.
+    Answer {
+        /// HTTP status. For gRPC, the HTTP status of the same class as the gRPC status.
+        status: u16,
+        /// gRPC status, if the answer has one.
+        grpc: Option<u32>,
+    },
+    /// There will be no whole answer.
+    Failed {
+        /// Whether the server broke the protocol. Otherwise it closed, sent GOAWAY or reset the
+        /// stream.
+        protocol: bool,
+        /// What happened, for people.
+        why: String,
+    },
+}
 
 /// A lane of a session.
 pub(super) struct Lane {
