@@ -27,6 +27,7 @@ mod pin;
 mod preparation;
 mod pressure;
 mod process;
+mod process_set;
 mod readiness;
 mod readings;
 mod ready;

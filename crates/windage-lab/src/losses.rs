@@ -16,7 +16,7 @@ use windage_record::{Drops, RunDir};
 use windage_sink::{Reach, ScrapeTarget, Scrapes, scrape_once};
 
 use crate::LabError;
-use crate::instance::Instance;
+use crate::process_set::Instance;
 
 /// A target is scraped only on request, so this interval has no effect.
 const ONCE: Duration = Duration::from_secs(1);

@@ -12,10 +12,10 @@ use crate::LabError;
 use crate::command_line::see_through;
 use crate::environment::{Padded, environment, pad};
 use crate::error::CheckTrouble;
-use crate::instance::{Ground, Instance};
 use crate::leftovers::end_its_group;
 use crate::log_tail::{last_lines, read_end};
 use crate::names::Names;
+use crate::process_set::{Ground, Instance};
 use crate::rendered::Rendered;
 
 /// How long a check may take.

@@ -10,9 +10,9 @@ use windage_plan::{ReadyCheck, Service};
 
 use crate::LabError;
 use crate::command_line::describe;
-use crate::instance::{Ground, Instance};
 use crate::names::Names;
 use crate::process::Running;
+use crate::process_set::{Ground, Instance};
 use crate::ready::{Check, Found, MetricCheck};
 
 /// The interval between readiness checks; also the resolution of the start-up time.

@@ -1,6 +1,6 @@
 //! The readings at both ends of a window, and the CPU accounts computed from them.
 
-use crate::instance::Instance;
+use crate::process_set::Instance;
 use crate::receiving::Receiving;
 use windage_load::{RunReport, monotonic_ns};
 use windage_model::{ArmCpu, ArmIndex, Beside, WindowCpu};
