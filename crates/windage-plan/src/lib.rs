@@ -16,6 +16,7 @@ mod load;
 mod plan;
 mod print;
 mod problem;
+mod read;
 mod resolve;
 mod sink;
 mod stop;

@@ -4,15 +4,14 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use windage_model::{ArmId, Facility, LevelValue, Order, Role};
 
 use crate::words::words;
 use crate::{
-    ArmBackend, Drops, Endpoint, Load, PlanError, Problems, RECEIVER_PLACEHOLDERS, SinkPlan, Stop,
-    Switch, Template, print, resolve, wire,
+    ArmBackend, Drops, Endpoint, Load, RECEIVER_PLACEHOLDERS, SinkPlan, Stop, Switch, Template,
 };
 
 /// A checked plan.
@@ -48,62 +47,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads and checks a plan file.
-    ///
-    /// # Errors
-    ///
-    /// When the file can't be read, or contains anything that `docs/FORMAT.md` doesn't allow.
-    pub fn load(path: &Path, depth: Depth) -> Result<Plan, PlanError> {
-        let unreadable = |source| PlanError::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
-        let absolute = std::path::absolute(path).map_err(unreadable)?;
-        let text = std::fs::read_to_string(&absolute).map_err(unreadable)?;
-        let folder = absolute.parent().unwrap_or(Path::new("/"));
-        Plan::parse_for(depth, &text, &path.display().to_string(), folder)
-    }
-
-    /// Checks a plan's text. Templates, bodies, CSV files and recordings that it names are read
-    /// from `folder`.
-    ///
-    /// # Errors
-    ///
-    /// When the text contains anything that `docs/FORMAT.md` doesn't allow. Errors refer to it as
-    /// `file_name`.
-    pub fn parse(text: &str, file_name: &str, folder: &Path) -> Result<Plan, PlanError> {
-        Plan::parse_for(Depth::Usual, text, file_name, folder)
-    }
-
-    /// The same for a run of the given depth.
-    ///
-    /// # Errors
-    ///
-    /// As for [`parse`](Plan::parse).
-    pub fn parse_for(
-        depth: Depth,
-        text: &str,
-        file_name: &str,
-        folder: &Path,
-    ) -> Result<Plan, PlanError> {
-        let folder = std::path::absolute(folder).map_err(|source| PlanError::Unreadable {
-            path: folder.to_owned(),
-            source,
-        })?;
-        wire::read(text)
-            .map_err(|problem| vec![problem])
-            .and_then(|file| resolve::resolve(&file, text, &folder, depth))
-            .map_err(|list| PlanError::Invalid(Problems::new(file_name, text, list)))
-    }
-
-    /// The plan as TOML with every default spelled out and sweeps expanded, for the run directory.
-    /// Parsing it in the same folder gives an equal plan except for [`source`](Plan::source).
-    /// Values from the environment stay `$NAME`.
-    #[must_use]
-    pub fn to_resolved_toml(&self) -> String {
-        print::resolved_toml(self)
-    }
-
     /// All loads; the first is `[load]`.
     pub fn loads(&self) -> impl Iterator<Item = &Load> {
         std::iter::once(&self.load).chain(&self.other_loads)

@@ -13,49 +13,55 @@ use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
 use crate::{Stop, Template, defaults, units};
 
-/// The plan with every default spelled out. The control is omitted, since reading adds it.
-pub(crate) fn resolved_toml(plan: &Plan) -> String {
-    let mut out = Toml::default();
-    out.comment("The resolved plan: defaults spelled out, sweeps expanded.");
-    out.comment("Relative paths start at the folder of the plan that it was made from.");
-    out.entry("name", quote(&plan.name));
-    out.optional("about", plan.about.as_deref().map(quote));
-    out.table("[build]");
-    out.entry(
-        "commands",
-        list(plan.build.commands.iter().map(|c| quote(c))),
-    );
-    out.entry("within", duration(plan.build.within));
-    let versions = plan.build.versions.iter();
-    out.entry(
-        "versions",
-        inline(versions.map(|(of, command)| (of, quote(command)))),
-    );
-    for service in &plan.services {
-        print_program(&mut out, service, None);
-    }
-    for agent in &plan.agents {
-        print_program(&mut out, &agent.service, Some(&agent.needs));
-    }
-    load::print(&mut out, &plan.load);
-    for load in &plan.other_loads {
-        load::print_regime(&mut out, load);
-    }
-    let control_shares = match plan.arms.as_slice() {
-        [baseline, control, ..] => baseline.instance == control.instance,
-        _ => false,
-    };
-    for (index, arm) in plan.arms.iter().enumerate() {
-        if index != ArmIndex::CONTROL.get() {
-            print_arm(&mut out, arm, control_shares);
+impl Plan {
+    /// The plan as TOML with every default spelled out and sweeps expanded, for the run directory.
+    /// Parsing it in the same folder gives an equal plan except for [`source`](Plan::source).
+    /// Values from the environment stay `$NAME`.
+    #[must_use]
+    pub fn to_resolved_toml(&self) -> String {
+        let mut out = Toml::default();
+        out.comment("The resolved plan: defaults spelled out, sweeps expanded.");
+        out.comment("Relative paths start at the folder of the plan that it was made from.");
+        out.entry("name", quote(&self.name));
+        out.optional("about", self.about.as_deref().map(quote));
+        out.table("[build]");
+        out.entry(
+            "commands",
+            list(self.build.commands.iter().map(|c| quote(c))),
+        );
+        out.entry("within", duration(self.build.within));
+        let versions = self.build.versions.iter();
+        out.entry(
+            "versions",
+            inline(versions.map(|(of, command)| (of, quote(command)))),
+        );
+        for service in &self.services {
+            print_program(&mut out, service, None);
         }
+        for agent in &self.agents {
+            print_program(&mut out, &agent.service, Some(&agent.needs));
+        }
+        load::print(&mut out, &self.load);
+        for load in &self.other_loads {
+            load::print_regime(&mut out, load);
+        }
+        let control_shares = match self.arms.as_slice() {
+            [baseline, control, ..] => baseline.instance == control.instance,
+            _ => false,
+        };
+        for (index, arm) in self.arms.iter().enumerate() {
+            // Reading adds the control.
+            if index != ArmIndex::CONTROL.get() {
+                print_arm(&mut out, arm, control_shares);
+            }
+        }
+        sink::print(&mut out, self.sink.as_ref());
+        if let Some(profile) = &self.profile {
+            print_profile(&mut out, profile);
+        }
+        print_design(&mut out, &self.design, !self.agents.is_empty());
+        out.text
     }
-    sink::print(&mut out, plan.sink.as_ref());
-    if let Some(profile) = &plan.profile {
-        print_profile(&mut out, profile);
-    }
-    print_design(&mut out, &plan.design, !plan.agents.is_empty());
-    out.text
 }
 
 /// Prints a service, or an agent with its needs.
