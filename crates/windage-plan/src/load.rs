@@ -61,6 +61,9 @@ pub struct Load {
     pub flush: FlushWhen,
 }
 
+/// The word for "as many iterations as fill a window".
+pub(crate) const AUTO: &str = "auto";
+
 /// The iterations in one window of a batch load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iterations {

@@ -3,15 +3,15 @@
 mod load;
 mod sink;
 mod switch;
+mod toml_text;
 
 use std::collections::BTreeMap;
-use std::fmt::{Display, Write as _};
-use std::time::Duration;
 
 use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
 use crate::{Stop, Template, defaults, units};
+use toml_text::{Toml, duration, inline, list, quote, template};
 
 impl Plan {
     /// The plan as TOML with every default spelled out and sweeps expanded, for the run directory.
@@ -233,46 +233,6 @@ fn print_stop(stop: Stop) -> String {
     format!("{{ metric = {metric}, half_width = {half_width:?}, within = {within} }}")
 }
 
-/// Writes TOML, one line per key.
-#[derive(Default)]
-struct Toml {
-    text: String,
-}
-
-impl Toml {
-    fn comment(&mut self, comment: &str) {
-        self.line(&format!("# {comment}"));
-    }
-
-    fn table(&mut self, header: &str) {
-        self.line("");
-        self.line(header);
-    }
-
-    fn entry(&mut self, key: &str, value: impl Display) {
-        self.line(&format!("{key} = {value}"));
-    }
-
-    fn optional(&mut self, key: &str, value: Option<String>) {
-        if let Some(value) = value {
-            self.entry(key, value);
-        }
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-}
-
-fn duration(duration: Duration) -> String {
-    quote(&units::print_duration(duration))
-}
-
-fn template(template: &Template) -> String {
-    quote(template.as_str())
-}
-
 fn templates(templates: &[Template]) -> String {
     list(templates.iter().map(template))
 }
@@ -282,55 +242,4 @@ fn env(env: &BTreeMap<String, Template>) -> String {
         env.iter()
             .map(|(key, value)| (key.as_str(), template(value))),
     )
-}
-
-fn list(items: impl IntoIterator<Item = impl Display>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    format!("[{}]", items.join(", "))
-}
-
-fn inline<K: AsRef<str>>(entries: impl IntoIterator<Item = (K, String)>) -> String {
-    let bare = |key: &str| {
-        !key.is_empty()
-            && key
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
-    };
-    let entries: Vec<String> = entries
-        .into_iter()
-        .map(|(key, value)| {
-            let key = key.as_ref();
-            if bare(key) {
-                format!("{key} = {value}")
-            } else {
-                format!("{} = {value}", quote(key))
-            }
-        })
-        .collect();
-    if entries.is_empty() {
-        "{}".to_owned()
-    } else {
-        format!("{{ {} }}", entries.join(", "))
-    }
-}
-
-/// A basic string: one line, so that it can stand in an inline table and as a key.
-fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            c if c.is_control() => {
-                // Writing to a String does not fail.
-                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -4,12 +4,11 @@ use std::path::Path;
 
 use windage_model::LoadModel;
 
-use super::{Toml, duration, inline, list, quote, template};
+use super::toml_text::{Toml, duration, inline, list, quote, template};
 use crate::load::{
-    BatchKind, Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Request, Starts,
-    Step, Table, Tls,
+    AUTO, BatchKind, Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Request,
+    Starts, Step, Table, Tls,
 };
-use crate::resolve::AUTO;
 use crate::units;
 
 pub(super) fn print(out: &mut Toml, load: &Load) {

@@ -1,6 +1,6 @@
 //! Prints `[sink]`, and the keys of telemetry in services and arms.
 
-use super::{Toml, list, quote, template};
+use super::toml_text::{Toml, list, quote, template};
 use crate::plan::Service;
 use crate::{Drops, SinkPlan, ToldBy, units};
 

@@ -1,6 +1,6 @@
 //! Prints `switch`.
 
-use super::{inline, quote, template};
+use super::toml_text::{inline, quote, template};
 use crate::Switch;
 
 pub(super) fn print(switch: &Switch) -> String {

@@ -36,7 +36,6 @@ use crate::problem::choices;
 use crate::wire::{PlanFile, Text};
 use crate::{Problem, RESERVED_PLACEHOLDERS, Template, defaults, units};
 
-pub(crate) use load::AUTO;
 use scope::{Site, Use};
 
 /// A day: the longest wait that a plan may ask for.

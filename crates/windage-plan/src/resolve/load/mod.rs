@@ -15,7 +15,7 @@ use windage_model::LoadModel;
 
 use super::service::Resolved;
 use super::{Checker, PATIENCE};
-use crate::load::{BatchKind, FlushWhen, Iterations, Load, Protocol};
+use crate::load::{AUTO, BatchKind, FlushWhen, Iterations, Load, Protocol};
 use crate::wire::{self, PlanFile, Scalar};
 use crate::{Host, Problem, defaults};
 
@@ -23,9 +23,6 @@ pub(super) use regimes::regimes;
 
 pub(super) use host::{authority_problem, url_parts};
 pub(super) use requests::method_and_url;
-
-/// The word for "as many iterations as fill a window".
-pub(crate) const AUTO: &str = "auto";
 
 const MODELS: &[(&str, LoadModel)] = &[
     ("open", LoadModel::Open),
