@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use toml::Spanned;
 use windage_model::Facility;
 
-use super::arm::{self, FileArm};
-use super::service::Resolved;
+use super::checker::Checker;
+use super::file_arm::{CONTROL, FileArm, is_baseline};
+use super::load;
+use super::resolved::Resolved;
 use super::stages::{Arms, find};
-use super::{Checker, load};
 use crate::Problem;
 use crate::plan::{Agent, Service, ServiceName};
 use crate::problem::choices;
@@ -152,7 +153,7 @@ pub(super) fn settle_bystanders(
         .filter(|(_, given)| !given.agents.is_empty())
         .flat_map(|(arm, _)| arm.arms.iter().map(|arm| arm.id.clone()))
         .collect();
-    let baseline = file.arm.iter().position(arm::is_baseline);
+    let baseline = file.arm.iter().position(is_baseline);
     let of_the_baseline = baseline.map(|index| {
         let FileArm {
             factors,
@@ -163,11 +164,7 @@ pub(super) fn settle_bystanders(
         (factors.clone(), variables.clone(), replaces.clone())
     });
     for (given, resolved) in file.arm.iter().zip(arms.iter_mut()) {
-        let Some(named) = given
-            .bystander_of
-            .as_ref()
-            .filter(|_| !arm::is_baseline(given))
-        else {
+        let Some(named) = given.bystander_of.as_ref().filter(|_| !is_baseline(given)) else {
             continue;
         };
         refuse_keys_beside(checker, given, named);
@@ -184,7 +181,7 @@ pub(super) fn settle_bystanders(
         }
         for arm in &mut resolved.arms {
             arm.bystander_of = Some(id.clone());
-            arm.instance = arm::CONTROL.to_owned();
+            arm.instance = CONTROL.to_owned();
         }
         if let Some((factors, variables, replaces)) = &of_the_baseline {
             resolved.factors.clone_from(factors);
@@ -228,7 +225,7 @@ fn refuse_without_a_twin(
     programs: &[Resolved],
 ) {
     let mut subject = programs.iter().filter(|program| program.is_of_a_set());
-    let baseline = file.arm.iter().find(|arm| arm::is_baseline(arm));
+    let baseline = file.arm.iter().find(|arm| is_baseline(arm));
     let instance = baseline.and_then(|arm| arm.instance.as_ref());
     let (why, help) = if !subject.any(Resolved::launched) {
         (
@@ -249,7 +246,7 @@ fn refuse_without_a_twin(
 
 /// Refuses agents in the baseline, agents that no arm names, and agents of short-lived processes.
 pub(super) fn check(checker: &mut Checker<'_>, file: &PlanFile, programs: &[Resolved]) {
-    for given in file.arm.iter().filter(|arm| arm::is_baseline(arm)) {
+    for given in file.arm.iter().filter(|arm| is_baseline(arm)) {
         let keys = [
             ("agents", given.agents.first().map(Text::span)),
             ("bystander_of", given.bystander_of.as_ref().map(Text::span)),

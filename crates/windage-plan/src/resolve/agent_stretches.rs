@@ -3,7 +3,7 @@
 
 use windage_model::Order;
 
-use super::Checker;
+use super::checker::Checker;
 use super::stop::Ground;
 use crate::wire::{self, Text};
 use crate::{Problem, defaults, units};

@@ -6,44 +6,20 @@ use std::ops::Range;
 use toml::Spanned;
 use windage_model::{ArmId, Role};
 
+use super::checker::Checker;
 use super::expected::expect_of;
-use super::scope::Site;
-use super::service::{self, Resolved};
-use super::sweep::{self, Levels};
-use super::{Checker, agent, backend, switch};
+use super::file_arm::{CONTROL, FileArm, Levels, MAX_ARMS, is_baseline};
+use super::resolved::Resolved;
+use super::service;
+use super::site::Site;
+use super::sweep;
+use super::{agent, backend, switch};
 use crate::plan::{Arm, ServiceName};
 use crate::problem::choices;
 use crate::wire::{self, Entries, PlanFile, Text};
 use crate::{Problem, Template};
 
-/// More arms than that can't be measured close in time.
-pub(super) const MAX_ARMS: usize = 64;
 const MAX_NAME_BYTES: usize = 120;
-/// The id and the set of processes that the control takes.
-pub(super) const CONTROL: &str = "control";
-
-/// One `[[arm]]` of the file and the arms that it expands to.
-pub(super) struct FileArm {
-    pub(super) arms: Vec<Arm>,
-    pub(super) name_span: Range<usize>,
-    pub(super) instance_span: Option<Range<usize>>,
-    /// Each factor and where its name stands.
-    pub(super) factors: Vec<(String, Range<usize>)>,
-    /// Variables that it sets, which hide those of a service.
-    pub(super) variables: BTreeSet<String>,
-    /// Services and agents whose command it replaces.
-    pub(super) replaces: BTreeSet<usize>,
-    /// The agents that are attached for it.
-    pub(super) agents: BTreeSet<usize>,
-    /// Whether every agent that it names exists.
-    pub(super) agents_known: bool,
-}
-
-impl FileArm {
-    pub(super) fn is_bystander(&self) -> bool {
-        self.arms.iter().any(|arm| arm.bystander_of.is_some())
-    }
-}
 
 pub(super) fn resolve_all(
     checker: &mut Checker<'_>,
@@ -109,10 +85,6 @@ fn bystander(arm: Arm, baseline: &Arm) -> Arm {
         expect: baseline.expect,
         ..arm
     }
-}
-
-pub(super) fn is_baseline(arm: &wire::Arm) -> bool {
-    arm.baseline.as_ref().is_some_and(|b| *b.get_ref())
 }
 
 fn one_baseline(checker: &mut Checker<'_>, file: &PlanFile) {

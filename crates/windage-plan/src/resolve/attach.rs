@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use toml::Spanned;
 
-use super::Checker;
+use super::checker::Checker;
 use crate::plan::Attach;
 use crate::wire::{self, Text};
 use crate::{Endpoint, Host, Problem};

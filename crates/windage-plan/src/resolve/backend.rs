@@ -5,11 +5,10 @@ use std::ops::Range;
 use toml::Spanned;
 use windage_model::{Backend, BackendError};
 
-use super::Checker;
-use super::arm::FileArm;
-use super::scope::Site;
-use super::service::Resolved;
-use super::sweep::Levels;
+use super::checker::Checker;
+use super::file_arm::{FileArm, Levels};
+use super::resolved::Resolved;
+use super::site::Site;
 use crate::sink::RECEIVER_PLACEHOLDERS;
 use crate::wire::{self, OneOrMore, PlanFile, Scalar, Text};
 use crate::{ArmBackend, Problem, Template};

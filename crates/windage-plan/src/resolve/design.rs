@@ -1,25 +1,19 @@
 //! `[design]`.
 
-use std::ops::RangeInclusive;
-use std::time::Duration;
-
 use toml::Spanned;
 use windage_model::Order;
 
-use super::stop::{self, Ground};
-use super::{Checker, DAY, HOUR, INSTANT, PAUSE, agent_stretches};
+use super::agent_stretches;
+use super::checker::{Checker, HOUR, INSTANT, PAUSE};
+use super::stop::{self, Ground, MAX_ROUNDS, MEASURED};
 use crate::plan::{Design, Length, OnDeath};
 use crate::wire::{self, Scalar};
-use crate::{Problem, Stop, defaults, units};
+use crate::{Problem, Stop, defaults};
 
 const ORDERS: &[(&str, Order)] = &[
     ("mirrored", Order::Mirrored),
     ("sequential", Order::Sequential),
 ];
-/// The bounds of measuring time.
-pub(super) const MEASURED: RangeInclusive<Duration> = INSTANT..=WEEK;
-const WEEK: Duration = Duration::from_secs(7 * DAY.as_secs());
-pub(super) const MAX_ROUNDS: i64 = 1000;
 pub(super) const MAX_BLOCKS: u32 = 1_000_000;
 
 pub(super) fn resolve(
@@ -119,31 +113,6 @@ fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
 
 fn margin(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {
     given
-        .and_then(|value| share(checker, "margin", value))
+        .and_then(|value| checker.share("margin", value))
         .unwrap_or(defaults::MARGIN)
-}
-
-/// A share of at least 0 and below 1, or `None` when a problem was reported.
-pub(super) fn share(checker: &mut Checker<'_>, key: &str, value: &Spanned<Scalar>) -> Option<f64> {
-    let share = match value.get_ref() {
-        Scalar::Text(text) => units::parse_share(text),
-        Scalar::Float(share) => Ok(*share),
-        // 0 and 1 are the only whole numbers near the bounds; all others are out of bounds.
-        Scalar::Integer(0) => Ok(0.0),
-        Scalar::Integer(_) => Ok(f64::INFINITY),
-        Scalar::Bool(b) => Err(format!("`{b}` is not a share such as \"0.5%\" or 0.005")),
-    };
-    match share {
-        Ok(share) if (0.0..1.0).contains(&share) => return Some(share),
-        Ok(_) => checker.report(
-            Problem::new(
-                value.span(),
-                format!("`{key}` must lie between 0 and 1 (100%)"),
-                "out of bounds",
-            )
-            .help("for example, half a percent is \"0.5%\" or 0.005"),
-        ),
-        Err(message) => checker.report(Problem::new(value.span(), message, "not a share")),
-    }
-    None
 }

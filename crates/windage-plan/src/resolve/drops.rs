@@ -6,10 +6,10 @@ use std::ops::Range;
 use toml::Spanned;
 use windage_model::LoadModel;
 
-use super::Checker;
+use super::checker::Checker;
 use super::ports::service_of_port;
-use super::scope::Site;
-use super::service::{Resolved, pattern};
+use super::resolved::Resolved;
+use super::site::Site;
 use crate::load::HTTP;
 use crate::plan::Origin;
 use crate::wire::{self, PlanFile, Text};
@@ -107,7 +107,7 @@ fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drop
     let keys = drops.get_ref();
     let told_by = match (&keys.log, &keys.metric) {
         (Some(log), None) => ToldBy::Log {
-            pattern: pattern(checker, log),
+            pattern: checker.pattern(log),
         },
         (None, Some(metric)) => ToldBy::Metric {
             name: metric_name(checker, metric),

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::Checker;
-use super::sweep::Levels;
+use super::checker::Checker;
+use super::file_arm::Levels;
 use crate::Problem;
 use crate::expect::{self, ExpectError};
 use crate::plan::Expect;

@@ -4,7 +4,7 @@ use std::fs::{File, metadata};
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::Path;
 
-use super::Checker;
+use super::checker::Checker;
 use crate::Problem;
 use crate::wire::Text;
 

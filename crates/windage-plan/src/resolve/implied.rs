@@ -1,9 +1,9 @@
 //! Checks that follow from placeholders, made once each placeholder is known to be valid.
 
-use super::Checker;
-use super::arm::FileArm;
-use super::scope::{Site, Use};
-use super::service::Resolved;
+use super::checker::Checker;
+use super::file_arm::FileArm;
+use super::resolved::Resolved;
+use super::site::{Site, Use};
 use crate::plan::{Attach, Origin, ServiceName};
 use crate::wire::{self, PlanFile};
 use crate::{Problem, Template};

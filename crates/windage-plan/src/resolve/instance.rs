@@ -6,10 +6,10 @@ use windage_model::{LoadModel, Role};
 
 mod distinct;
 
-use super::Checker;
-use super::arm::{CONTROL, FileArm};
-use super::scope::{Site, Use};
-use super::service::Resolved;
+use super::checker::Checker;
+use super::file_arm::{CONTROL, FileArm};
+use super::resolved::Resolved;
+use super::site::{Site, Use};
 use crate::load::{BatchKind, Load};
 use crate::plan::{Arm, ServiceName};
 use crate::wire::PlanFile;

@@ -9,44 +9,34 @@ mod agent_stretches;
 mod arm;
 mod attach;
 mod backend;
+mod checker;
 mod design;
 mod drops;
 mod expected;
 mod file;
+mod file_arm;
 mod implied;
 mod instance;
 mod load;
 mod ports;
 mod profile;
+mod resolved;
 mod scope;
 mod service;
 mod sink;
+mod site;
 mod stages;
 mod stop;
 mod sweep;
 mod switch;
 mod thorough;
 
-use std::ops::{Range, RangeInclusive};
 use std::path::Path;
-use std::time::Duration;
 
 use crate::plan::{Build, Depth, Plan};
-use crate::problem::choices;
 use crate::wire::{PlanFile, Text};
-use crate::{Problem, RESERVED_PLACEHOLDERS, Template, defaults, units};
-
-use scope::{Site, Use};
-
-/// A day: the longest wait that a plan may ask for.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The shortest wait where zero makes no sense.
-const INSTANT: Duration = Duration::from_micros(1);
-/// Bounds of a duration that must be above zero.
-const PATIENCE: RangeInclusive<Duration> = INSTANT..=DAY;
-const HOUR: Duration = Duration::from_secs(60 * 60);
-/// Bounds of a duration that zero switches off.
-const PAUSE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
+use crate::{Problem, defaults};
+use checker::{Checker, PATIENCE};
 
 /// Resolves the file and checks every rule.
 pub(crate) fn resolve(
@@ -107,179 +97,6 @@ pub(crate) fn resolve(
         arms: arm::with_control(arms),
         design,
         profile,
-    })
-}
-
-/// Collects problems, and the templates whose placeholders are checked at the end.
-struct Checker<'a> {
-    text: &'a str,
-    folder: &'a Path,
-    problems: Vec<Problem>,
-    uses: Vec<Use>,
-}
-
-impl Checker<'_> {
-    fn report(&mut self, problem: Problem) {
-        self.problems.push(problem);
-    }
-
-    /// Reads a template and keeps it for the check of its placeholders.
-    fn template(&mut self, text: &Text, site: Site) -> Template {
-        self.no_nul(text);
-        self.placeholders_of(text.get_ref(), text.span(), site)
-    }
-
-    /// The same for text that is part of the value at `span`.
-    fn placeholders_of(&mut self, text: &str, span: Range<usize>, site: Site) -> Template {
-        let template = Template::parse(text);
-        self.uses.push(Use {
-            template: template.clone(),
-            span,
-            site,
-            file: None,
-        });
-        template
-    }
-
-    fn templates(&mut self, texts: &[Text], site: &Site) -> Vec<Template> {
-        texts
-            .iter()
-            .map(|text| self.template(text, site.clone()))
-            .collect()
-    }
-
-    /// No argument, environment value or path can hold a NUL byte.
-    fn no_nul(&mut self, text: &Text) {
-        if text.get_ref().contains('\0') {
-            let message = "text with a NUL byte can't be passed to a program";
-            self.report(Problem::new(text.span(), message, "remove `\\u0000`"));
-        }
-    }
-
-    /// A command must name a program.
-    fn words(&mut self, words: &[Text], span: Range<usize>) {
-        match words.first() {
-            None => self.report(
-                Problem::new(span, "an empty command", "no program here").help(
-                    "give the program and its arguments, such as [\"bin/app\", \"-listen\", \"{listen}\"]",
-                ),
-            ),
-            Some(program) if program.get_ref().is_empty() => {
-                self.report(Problem::new(
-                    program.span(),
-                    "an empty program name",
-                    "no program here",
-                ));
-            }
-            Some(_) => {}
-        }
-    }
-
-    /// A duration within bounds, or the default.
-    fn duration(
-        &mut self,
-        key: &str,
-        given: Option<&Text>,
-        default: Duration,
-        bounds: RangeInclusive<Duration>,
-    ) -> Duration {
-        let Some(text) = given else { return default };
-        match units::parse_duration(text.get_ref()) {
-            Ok(duration) if bounds.contains(&duration) => return duration,
-            Ok(duration) => {
-                let low = units::print_duration(*bounds.start());
-                let high = units::print_duration(*bounds.end());
-                let message = if duration.is_zero() {
-                    format!("`{key}` must be above zero")
-                } else {
-                    format!("`{key}` must lie between {low} and {high}")
-                };
-                self.report(Problem::new(text.span(), message, "out of bounds"));
-            }
-            Err(message) => self.report(Problem::new(text.span(), message, "not a duration")),
-        }
-        default
-    }
-
-    /// A whole number within bounds, or the default.
-    fn integer<N: TryFrom<i64> + Copy>(
-        &mut self,
-        key: &str,
-        given: Option<&toml::Spanned<i64>>,
-        default: N,
-        bounds: RangeInclusive<i64>,
-    ) -> N {
-        let Some(value) = given else { return default };
-        let number = *value.get_ref();
-        match N::try_from(number) {
-            Ok(checked) if bounds.contains(&number) => checked,
-            _ => {
-                let message = match *bounds.end() {
-                    i64::MAX => format!("`{key}` must be {} or more", bounds.start()),
-                    end => format!("`{key}` must lie between {} and {end}", bounds.start()),
-                };
-                self.report(Problem::new(value.span(), message, "out of bounds"));
-                default
-            }
-        }
-    }
-
-    /// One of a few words, or the default.
-    fn word<W: Copy>(
-        &mut self,
-        key: &str,
-        given: Option<&Text>,
-        default: W,
-        words: &[(&str, W)],
-    ) -> W {
-        let Some(text) = given else { return default };
-        if let Some((_, word)) = words.iter().find(|(word, _)| word == text.get_ref()) {
-            return *word;
-        }
-        let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let message = format!("`{}` is not a value of `{key}`", text.get_ref());
-        self.report(
-            Problem::new(text.span(), message, "unknown word")
-                .help(choices(text.get_ref(), &allowed)),
-        );
-        default
-    }
-
-    /// Cores to be pinned to.
-    fn cpus(&mut self, given: Option<&toml::Spanned<Vec<i64>>>) -> Option<Vec<u32>> {
-        /// The kernel's own bound (`CONFIG_NR_CPUS`) on large machines.
-        const MAX_CPUS: u32 = 8192;
-        let list = given?;
-        let mut cpus = Vec::new();
-        for &number in list.get_ref() {
-            match u32::try_from(number) {
-                Ok(cpu) if cpu < MAX_CPUS && !cpus.contains(&cpu) => cpus.push(cpu),
-                Ok(cpu) if cpus.contains(&cpu) => {
-                    self.report(Problem::new(
-                        list.span(),
-                        format!("core {cpu} is listed twice"),
-                        "here",
-                    ));
-                }
-                _ => self.report(
-                    Problem::new(list.span(), format!("there is no core {number}"), "here")
-                        .help("cores are numbered from 0; `lscpu --extended` lists them"),
-                ),
-            }
-        }
-        if list.get_ref().is_empty() {
-            let problem = Problem::new(list.span(), "an empty list of cores", "no core to run on");
-            self.report(problem.help("leave `cpus` out to use all cores"));
-        }
-        Some(cpus)
-    }
-}
-
-/// Why a name can't be a service's or a factor's, if so.
-fn reserved(name: &str) -> Option<String> {
-    RESERVED_PLACEHOLDERS.contains(&name).then(|| {
-        let list = RESERVED_PLACEHOLDERS.map(|r| format!("`{r}`")).join(", ");
-        format!("reserved placeholders: {list}")
     })
 }
 

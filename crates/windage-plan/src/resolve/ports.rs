@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use windage_model::LoadModel;
 
-use super::Checker;
-use super::scope::Use;
-use super::service::Resolved;
+use super::checker::Checker;
+use super::resolved::Resolved;
+use super::site::Use;
 use crate::Problem;
 use crate::plan::ServiceName;
 use crate::sink::is_receiver;

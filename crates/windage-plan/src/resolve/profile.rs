@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::{Checker, INSTANT};
+use super::checker::{Checker, INSTANT};
 use crate::plan::{Profile, Profiler};
 use crate::wire::{PlanFile, Text};
 use crate::{Problem, defaults, units};

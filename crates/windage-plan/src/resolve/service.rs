@@ -2,56 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::path::{Component, PathBuf};
 
 use toml::Spanned;
-use windage_model::Facility;
 
+use super::checker::{Checker, INSTANT, PATIENCE, reserved};
 use super::file::MAX_TEMPLATE_BYTES;
-use super::scope::{Part, Site, Use};
-use super::{Checker, INSTANT, PATIENCE, agent, attach, drops, ports, reserved};
+use super::resolved::Resolved;
+use super::site::{Part, Site, Use};
+use super::{agent, attach, drops, ports};
 use crate::plan::{
     Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 use crate::wire::{self, Entries, PlanFile, Text};
 use crate::{Problem, Template, defaults};
-
-/// A service or an agent, with what later checks need.
-pub(super) struct Resolved {
-    pub(super) service: Service,
-    pub(super) is_agent: bool,
-    /// What an agent needs of the kernel.
-    pub(super) needs: Vec<Facility>,
-    pub(super) name_span: Range<usize>,
-    /// Whether `ready` was given. If not, it depends on whether the service is addressed.
-    pub(super) ready_given: bool,
-}
-
-impl Resolved {
-    pub(super) fn name(&self) -> &str {
-        self.service.name.as_str()
-    }
-
-    pub(super) fn launched(&self) -> bool {
-        matches!(self.service.origin, Origin::Command(_))
-    }
-
-    /// Whether each set of processes has its own.
-    pub(super) fn is_of_a_set(&self) -> bool {
-        !self.service.shared && !self.is_agent
-    }
-
-    /// Whether it belongs to an arm: to its set of processes, or as its agent.
-    pub(super) fn is_of_an_arm(&self) -> bool {
-        !self.service.shared
-    }
-
-    /// The word for it in messages.
-    pub(super) fn noun(&self) -> &'static str {
-        if self.is_agent { "agent" } else { "service" }
-    }
-}
 
 /// The services, then the agents.
 pub(super) fn resolve_all(checker: &mut Checker<'_>, file: &PlanFile) -> Vec<Resolved> {
@@ -378,7 +342,7 @@ fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) 
             ReadyCheck::Tcp
         }
         (None, None, Some(log), None, None) => ReadyCheck::Log {
-            pattern: pattern(checker, log),
+            pattern: checker.pattern(log),
         },
         (None, None, None, Some(metric), None) => ReadyCheck::Metric {
             name: drops::metric_name(checker, metric),
@@ -424,16 +388,6 @@ fn http_check(checker: &mut Checker<'_>, index: usize, path: &Text) -> ReadyChec
             },
         ),
     }
-}
-
-/// A regular expression for lines of a log.
-pub(super) fn pattern(checker: &mut Checker<'_>, pattern: &Text) -> String {
-    let text = pattern.get_ref();
-    if let Err(error) = regex_lite::Regex::new(text) {
-        let message = format!("`{text}` is not a regular expression: {error}");
-        checker.report(Problem::new(pattern.span(), message, "does not parse"));
-    }
-    text.clone()
 }
 
 fn stop(checker: &mut Checker<'_>, stop: Option<&wire::Stop>) -> StopPolicy {

@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 
 use toml::Spanned;
 
-use super::{Checker, backend};
+use super::backend;
+use super::checker::Checker;
 use crate::wire::{self, PlanFile, Text};
 use crate::{Problem, SinkDetail, SinkPlan, defaults, units};
 

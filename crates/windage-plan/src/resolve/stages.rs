@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use windage_model::ArmId;
 
-use super::Checker;
-use super::arm::{CONTROL, FileArm};
+use super::checker::Checker;
+use super::file_arm::{CONTROL, FileArm};
 use crate::Problem;
 use crate::plan::Arm;
 use crate::problem::choices;

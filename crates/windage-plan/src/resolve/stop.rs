@@ -1,17 +1,23 @@
 //! `design.stop`.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use toml::Spanned;
 use windage_model::{LoadModel, Metric, Order};
 
-use super::design::{MAX_ROUNDS, MEASURED, share};
-use super::service::Resolved;
-use super::{Checker, Problem};
+use super::checker::{Checker, DAY, INSTANT};
+use super::resolved::Resolved;
 use crate::plan::{Attach, Origin};
 use crate::problem::choices;
 use crate::wire::{self, StopWhen};
-use crate::{Stop, defaults};
+use crate::{Problem, Stop, defaults};
+
+/// The bounds of measuring time.
+pub(super) const MEASURED: RangeInclusive<Duration> = INSTANT..=WEEK;
+const WEEK: Duration = Duration::from_secs(7 * DAY.as_secs());
+/// The most rounds of a run.
+pub(super) const MAX_ROUNDS: i64 = 1000;
 
 /// What the checks of a stop need.
 pub(super) struct Ground<'a> {
@@ -175,7 +181,7 @@ fn refuse_unread_cpu(
 }
 
 fn half_width(checker: &mut Checker<'_>, given: &Spanned<wire::Scalar>) -> Option<f64> {
-    let half_width = share(checker, "half_width", given)?;
+    let half_width = checker.share("half_width", given)?;
     if half_width > 0.0 {
         return Some(half_width);
     }

@@ -5,15 +5,13 @@ use std::ops::Range;
 use toml::Spanned;
 use windage_model::LevelValue;
 
-use super::arm::MAX_ARMS;
-use super::service::Resolved;
-use super::{Checker, backend, reserved};
+use super::backend;
+use super::checker::{Checker, reserved};
+use super::file_arm::{Levels, MAX_ARMS};
+use super::resolved::Resolved;
 use crate::plan::ServiceName;
 use crate::wire::{self, Scalar};
 use crate::{Problem, Template};
-
-/// One level of each factor, in file order.
-pub(super) type Levels = Vec<(String, LevelValue)>;
 
 /// A factor of one `[[arm]]`.
 pub(super) struct Factor {

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::Checker;
+use super::checker::Checker;
 use super::load::{authority_problem, method_and_url, url_parts};
 use super::ports::is_port_of_a_service;
-use super::scope::Site;
-use super::service::{Resolved, pattern};
+use super::resolved::Resolved;
+use super::site::Site;
 use crate::address::{parse_port, split_port};
 use crate::load::HTTPS;
 use crate::plan::{Attach, Origin};
@@ -45,7 +45,7 @@ fn table(
     services: &[Resolved],
 ) -> Option<Switch> {
     let answer = table.answer.as_ref();
-    let answer = answer.map(|answer| pattern(checker, answer));
+    let answer = answer.map(|answer| checker.pattern(answer));
     match (&table.to, &table.send, &table.http) {
         (Some(to), Some(send), None) => Some(Switch::Line {
             to: self::to(checker, arm, to, services)?,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::Checker;
+use super::checker::Checker;
 use super::design;
-use super::stop::Ground;
+use super::stop::{self, Ground};
 use crate::plan::{Depth, Design, Length};
 use crate::wire;
 use crate::{Problem, defaults};
@@ -77,7 +77,7 @@ fn longer(mut design: Design) -> Design {
 /// The length stays within what a plan may ask for, so that the run can be resumed.
 fn times_longer(time: Duration) -> Duration {
     let longer = time.saturating_mul(defaults::THOROUGH_TIMES);
-    longer.min(*design::MEASURED.end())
+    longer.min(*stop::MEASURED.end())
 }
 
 /// Keys of `over` replace those of `base`. `for`, `blocks` and `stop` all set the length, so any of

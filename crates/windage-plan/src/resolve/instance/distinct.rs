@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use windage_model::{ArmId, Backend, LevelValue};
 
 use crate::plan::{Arm, ServiceName};
-use crate::resolve::Checker;
-use crate::resolve::arm::FileArm;
-use crate::resolve::scope::Site;
-use crate::resolve::service::Resolved;
+use crate::resolve::checker::Checker;
+use crate::resolve::file_arm::FileArm;
+use crate::resolve::resolved::Resolved;
+use crate::resolve::site::Site;
 use crate::wire::PlanFile;
 use crate::{Problem, Template};
 

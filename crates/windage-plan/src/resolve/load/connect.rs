@@ -8,8 +8,8 @@ use windage_model::LoadModel;
 
 use super::requests;
 use crate::load::{HTTPS, Protocol, Tls};
-use crate::resolve::Checker;
-use crate::resolve::scope::Site;
+use crate::resolve::checker::Checker;
+use crate::resolve::site::Site;
 use crate::wire::{self, Text};
 use crate::{Host, Problem, Template, defaults};
 

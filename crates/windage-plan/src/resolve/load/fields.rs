@@ -5,8 +5,8 @@ use toml::Spanned;
 use super::tables::Tables;
 use crate::load::{Field, Table};
 use crate::plan::ServiceName;
-use crate::resolve::service::Resolved;
-use crate::resolve::{Checker, reserved};
+use crate::resolve::checker::{Checker, reserved};
+use crate::resolve::resolved::Resolved;
 use crate::wire::{self, PlanFile, Text};
 use crate::{Problem, defaults};
 

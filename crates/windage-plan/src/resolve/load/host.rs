@@ -7,9 +7,9 @@ use crate::address::{parse_port, split_port};
 use crate::load::{HTTP, HTTPS};
 use crate::plan::{Attach, Origin};
 use crate::problem::choices;
-use crate::resolve::Checker;
+use crate::resolve::checker::Checker;
 use crate::resolve::ports::service_of_port;
-use crate::resolve::service::Resolved;
+use crate::resolve::resolved::Resolved;
 use crate::wire::Text;
 use crate::{Host, Problem, Template};
 

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use windage_model::LoadModel;
 
-use super::service::Resolved;
-use super::{Checker, PATIENCE};
 use crate::load::{AUTO, BatchKind, FlushWhen, Iterations, Load, Protocol};
+use crate::resolve::checker::{Checker, PATIENCE};
+use crate::resolve::resolved::Resolved;
 use crate::wire::{self, PlanFile, Scalar};
 use crate::{Host, Problem, defaults};
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 use windage_model::LoadModel;
 
-use super::Checker;
 use crate::Problem;
+use crate::resolve::checker::Checker;
 use crate::wire::{self, Text};
 
 /// A key, where it was given, and the models that can use it.

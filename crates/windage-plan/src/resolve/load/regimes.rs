@@ -7,7 +7,7 @@ use super::{MODELS, connect, models, starts};
 use crate::Problem;
 use crate::load::Load;
 use crate::plan::{Depth, Design};
-use crate::resolve::Checker;
+use crate::resolve::checker::Checker;
 use crate::resolve::thorough::Designs;
 use crate::wire::{self, PlanFile, Regime, Text};
 

@@ -8,9 +8,9 @@ use super::host::check_url;
 use crate::load::{
     Body, Flow, HTTP, HTTPS, HeaderValue, Protocol, Request, Step, environment_variable,
 };
+use crate::resolve::checker::{Checker, PAUSE};
 use crate::resolve::file::MAX_DATA_BYTES;
-use crate::resolve::scope::Site;
-use crate::resolve::{Checker, PAUSE};
+use crate::resolve::site::Site;
 use crate::wire::{self, Entries, Text};
 use crate::{Problem, Template, defaults};
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use toml::Spanned;
 
 use crate::load::{Arrivals, Piece, Replay, Starts};
+use crate::resolve::checker::{Checker, HOUR, INSTANT};
 use crate::resolve::file::MAX_DATA_BYTES;
-use crate::resolve::{Checker, HOUR, INSTANT};
 use crate::wire::{self, Text};
 use crate::{Problem, units};
 

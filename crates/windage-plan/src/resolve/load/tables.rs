@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::Problem;
 use crate::load::{Field, RowOrder, Table};
 use crate::problem::choices;
-use crate::resolve::Checker;
+use crate::resolve::checker::Checker;
 use crate::resolve::file::MAX_DATA_BYTES;
 use crate::wire::{self, Text};
 

@@ -1,9 +1,10 @@
 //! Agents and services: which placeholders of the other each may use.
 
-use super::{Misuse, Scope, Site, Use};
+use super::{Misuse, Scope};
 use crate::plan::{Attach, Origin};
 use crate::problem::choices;
 use crate::resolve::load;
+use crate::resolve::site::{Site, Use};
 
 impl Scope<'_> {
     /// Only the agent itself, and agents that are never attached without it, may use its address.

@@ -1,10 +1,11 @@
 //! Placeholders of one service: its address, its ports, its directory.
 
-use super::{Misuse, Scope, Site, Use};
+use super::{Misuse, Scope};
 use crate::problem::choices;
 use crate::resolve::implied::dirs;
 use crate::resolve::ports::{FurtherPort, further_port};
-use crate::resolve::service::Resolved;
+use crate::resolve::resolved::Resolved;
+use crate::resolve::site::{Site, Use};
 
 impl Scope<'_> {
     /// `{listen}`, `{port}`, `{dir}`: of the service that the template is rendered for.
