@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::Ground;
 use crate::address::{parse_port, split_port};
-use crate::load::{HTTP, HTTPS};
+use crate::load::{HTTP, HTTPS, Protocol};
 use crate::plan::{Attach, Origin};
 use crate::problem::choices;
 use crate::resolve::checker::Checker;
@@ -12,6 +11,15 @@ use crate::resolve::ports::service_of_port;
 use crate::resolve::resolved::Resolved;
 use crate::wire::Text;
 use crate::{Host, Problem, Template};
+
+/// What the checks of requests need.
+pub(super) struct Ground<'a> {
+    pub(super) services: &'a [Resolved],
+    pub(super) allow: &'a [Host],
+    pub(super) protocol: Protocol,
+    /// Whether load goes to a Unix socket: the URL's host is only a label then.
+    pub(super) by_socket: bool,
+}
 
 pub(super) fn allow(checker: &mut Checker<'_>, given: &[Text]) -> Vec<Host> {
     let mut hosts = Vec::with_capacity(given.len());

@@ -13,31 +13,18 @@ use std::time::Duration;
 
 use windage_model::LoadModel;
 
-use crate::load::{AUTO, BatchKind, FlushWhen, Iterations, Load, Protocol};
+use crate::load::{AUTO, BatchKind, FlushWhen, Iterations, Load};
 use crate::resolve::checker::{Checker, PATIENCE};
 use crate::resolve::resolved::Resolved;
 use crate::wire::{self, PlanFile, Scalar};
-use crate::{Host, Problem, defaults};
+use crate::{Problem, defaults};
+use host::Ground;
+use models::MODELS;
 
 pub(super) use regimes::regimes;
 
 pub(super) use host::{authority_problem, url_parts};
 pub(super) use requests::method_and_url;
-
-const MODELS: &[(&str, LoadModel)] = &[
-    ("open", LoadModel::Open),
-    ("closed", LoadModel::Closed),
-    ("batch", LoadModel::Batch),
-];
-
-/// What the checks of requests need.
-struct Ground<'a> {
-    services: &'a [Resolved],
-    allow: &'a [Host],
-    protocol: Protocol,
-    /// Whether load goes to a Unix socket: the URL's host is only a label then.
-    by_socket: bool,
-}
 
 /// The load's model; `None` when the word is unknown.
 pub(super) fn model(file: &PlanFile) -> Option<LoadModel> {

@@ -12,6 +12,12 @@ use crate::wire::{self, Text};
 /// A key, where it was given, and the models that can use it.
 type OwnKey = (&'static str, Option<Range<usize>>, &'static [LoadModel]);
 
+/// The words for the models.
+pub(super) const MODELS: &[(&str, LoadModel)] = &[
+    ("open", LoadModel::Open),
+    ("closed", LoadModel::Closed),
+    ("batch", LoadModel::Batch),
+];
 const OPEN: &[LoadModel] = &[LoadModel::Open];
 const LOOPS: &[LoadModel] = &[LoadModel::Open, LoadModel::Closed];
 const BATCH: &[LoadModel] = &[LoadModel::Batch];

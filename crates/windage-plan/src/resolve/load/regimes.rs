@@ -3,7 +3,8 @@
 use toml::Spanned;
 use windage_model::LoadModel;
 
-use super::{MODELS, connect, models, starts};
+use super::models::{self, MODELS};
+use super::{connect, starts};
 use crate::Problem;
 use crate::load::Load;
 use crate::plan::{Depth, Design};

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::Ground;
-use super::host::check_url;
+use super::host::{Ground, check_url};
 use crate::load::{
     Body, Flow, HTTP, HTTPS, HeaderValue, Protocol, Request, Step, environment_variable,
 };
