@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::frame::{self, Frames, Header, Step};
 use crate::wire::{self, Decoded};
-use crate::{Ending, Entry, RecordError, RunDir, run_dir};
+use crate::{Ending, Entry, RecordError, RunDir, manifest};
 
 /// The journal's name in the run directory.
 pub(crate) const FILE_NAME: &str = "journal.bin";
@@ -80,13 +80,13 @@ impl Journal {
             .map_err(RecordError::io("read", &path))?;
         let windage = run.manifest().windage.clone();
         let torn = match frame::read_header(&first) {
-            Header::Format(run_dir::FORMAT) => false,
+            Header::Format(manifest::FORMAT) => false,
             Header::Torn => true,
             Header::Format(found) => {
                 return Err(RecordError::OtherFormat {
                     path,
                     found,
-                    known: run_dir::FORMAT,
+                    known: manifest::FORMAT,
                     windage,
                 });
             }

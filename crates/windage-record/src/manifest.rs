@@ -3,14 +3,13 @@
 mod stored;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Order, Role};
 
-use crate::RecordError;
-use crate::run_dir::FORMAT;
-use stored::{Front, StoredManifest};
+/// The format of a run directory, stored in its manifest and in its journal; no other is read.
+pub(crate) const FORMAT: u32 = 3;
 
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,38 +202,6 @@ impl Manifest {
         own
     }
 
-    /// The text of `manifest.json`.
-    pub(crate) fn to_json(&self) -> Result<Vec<u8>, RecordError> {
-        self.check_finite()?;
-        let mut json = serde_json::to_vec_pretty(&StoredManifest::from(self)).map_err(|cause| {
-            RecordError::Unstorable {
-                why: cause.to_string(),
-            }
-        })?;
-        json.push(b'\n');
-        Ok(json)
-    }
-
-    /// Reads `manifest.json`; errors name `path`.
-    pub(crate) fn from_json(json: &[u8], path: &Path) -> Result<Manifest, RecordError> {
-        let damaged = |why: String| RecordError::Damaged {
-            path: path.to_owned(),
-            why,
-        };
-        let front: Front = serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
-        if front.format != FORMAT {
-            return Err(RecordError::OtherFormat {
-                path: path.to_owned(),
-                found: front.format,
-                known: FORMAT,
-                windage: front.windage,
-            });
-        }
-        let stored: StoredManifest =
-            serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
-        stored.try_into().map_err(damaged)
-    }
-
     /// When the run began, RFC 3339, UTC, to the second.
     #[must_use]
     pub fn started_rfc3339(&self) -> String {
@@ -244,34 +211,5 @@ impl Manifest {
     /// When the run began.
     pub(crate) fn started(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_nanos(self.started_unix_ns)
-    }
-
-    fn check_finite(&self) -> Result<(), RecordError> {
-        let mut figures = vec![("the equivalence margin".to_owned(), self.design.margin)];
-        let stop = self.design.stop.map(|stop| stop.half_width);
-        figures.extend(stop.map(|half_width| ("the stop's half-width".to_owned(), half_width)));
-        let loads = std::iter::once(&self.load).chain(&self.other_loads);
-        let rates = loads.filter_map(|load| load.rate_per_s);
-        figures.extend(rates.map(|rate| ("the rate".to_owned(), rate)));
-        for arm in &self.arms {
-            for (factor, level) in &arm.levels {
-                if let LevelValue::Number(n) = level {
-                    figures.push((format!("the level of {factor} in arm {}", arm.id), *n));
-                }
-            }
-            let expected = arm.expected.unwrap_or_default();
-            let all = [
-                expected.traces_per_request,
-                expected.spans_per_request,
-                expected.events_per_request,
-            ];
-            for figure in all.into_iter().flatten() {
-                figures.push((format!("what arm {} expects", arm.id), figure));
-            }
-        }
-        match figures.into_iter().find(|(_, figure)| !figure.is_finite()) {
-            Some((key, _)) => Err(RecordError::NotFinite { key }),
-            None => Ok(()),
-        }
     }
 }

@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use crate::{Manifest, RecordError, whole_file};
 
-/// The format of a run directory, stored in its manifest and in its journal; no other is read.
-pub(crate) const FORMAT: u32 = 3;
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// The manifest of a thousand arms has less than a megabyte.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;

@@ -11,7 +11,7 @@ use windage_model::{ArmId, Window};
 use self::tail::Tail;
 use crate::histograms::{self, LineEncoder, Timing};
 use crate::journal::{Cut, FILE_NAME, Journal};
-use crate::{Ending, Entry, RecordError, RunDir, frame, run_dir, whole_file, wire};
+use crate::{Ending, Entry, RecordError, RunDir, frame, manifest, whole_file, wire};
 
 /// What may wait between two commits. A block is some ten windows of a few kilobytes each, so only
 /// a run that doesn't commit reaches this.
@@ -211,7 +211,7 @@ impl JournalWriter {
     /// Writes the header of every empty file.
     fn begin_files(&mut self, run: &RunDir) -> Result<(), RecordError> {
         if self.journal.saved_bytes == 0 {
-            self.journal.sealed.extend(frame::header(run_dir::FORMAT));
+            self.journal.sealed.extend(frame::header(manifest::FORMAT));
         }
         for (log, timing) in self.logs.iter_mut().zip(Timing::ALL) {
             if log.saved_bytes == 0 {

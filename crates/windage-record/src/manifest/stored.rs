@@ -1,7 +1,7 @@
 //! Stored form of `manifest.json`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
@@ -10,17 +10,81 @@ use windage_model::{ArmId, ArmIndex, BackendError, LevelValue, LoadModel, Metric
 use super::{
     DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
 };
+use crate::RecordError;
+
+impl Manifest {
+    /// The text of `manifest.json`.
+    pub(crate) fn to_json(&self) -> Result<Vec<u8>, RecordError> {
+        self.check_finite()?;
+        let mut json = serde_json::to_vec_pretty(&StoredManifest::from(self)).map_err(|cause| {
+            RecordError::Unstorable {
+                why: cause.to_string(),
+            }
+        })?;
+        json.push(b'\n');
+        Ok(json)
+    }
+
+    /// Reads `manifest.json`; errors name `path`.
+    pub(crate) fn from_json(json: &[u8], path: &Path) -> Result<Manifest, RecordError> {
+        let damaged = |why: String| RecordError::Damaged {
+            path: path.to_owned(),
+            why,
+        };
+        let front: Front = serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
+        if front.format != FORMAT {
+            return Err(RecordError::OtherFormat {
+                path: path.to_owned(),
+                found: front.format,
+                known: FORMAT,
+                windage: front.windage,
+            });
+        }
+        let stored: StoredManifest =
+            serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
+        stored.try_into().map_err(damaged)
+    }
+
+    fn check_finite(&self) -> Result<(), RecordError> {
+        let mut figures = vec![("the equivalence margin".to_owned(), self.design.margin)];
+        let stop = self.design.stop.map(|stop| stop.half_width);
+        figures.extend(stop.map(|half_width| ("the stop's half-width".to_owned(), half_width)));
+        let loads = std::iter::once(&self.load).chain(&self.other_loads);
+        let rates = loads.filter_map(|load| load.rate_per_s);
+        figures.extend(rates.map(|rate| ("the rate".to_owned(), rate)));
+        for arm in &self.arms {
+            for (factor, level) in &arm.levels {
+                if let LevelValue::Number(n) = level {
+                    figures.push((format!("the level of {factor} in arm {}", arm.id), *n));
+                }
+            }
+            let expected = arm.expected.unwrap_or_default();
+            let all = [
+                expected.traces_per_request,
+                expected.spans_per_request,
+                expected.events_per_request,
+            ];
+            for figure in all.into_iter().flatten() {
+                figures.push((format!("what arm {} expects", arm.id), figure));
+            }
+        }
+        match figures.into_iter().find(|(_, figure)| !figure.is_finite()) {
+            Some((key, _)) => Err(RecordError::NotFinite { key }),
+            None => Ok(()),
+        }
+    }
+}
 
 /// Fields that every format has.
 #[derive(Deserialize)]
-pub(super) struct Front {
-    pub(super) format: u32,
-    pub(super) windage: String,
+struct Front {
+    format: u32,
+    windage: String,
 }
 
 /// The stored form.
 #[derive(Serialize, Deserialize)]
-pub(super) struct StoredManifest {
+struct StoredManifest {
     format: u32,
     windage: String,
     run: String,

@@ -1,6 +1,6 @@
 //! How entries are stored: in postcard, with types private to this module.
 //!
-//! Any change of them, including a new kind, raises [`crate::run_dir::FORMAT`].
+//! Any change of them, including a new kind, raises [`crate::manifest::FORMAT`].
 
 mod agent;
 mod delivered;
