@@ -12,7 +12,9 @@ use windage_record::{
 };
 
 use crate::cases::{ArmOf, Case};
-use crate::invented::{SETTLE_NS, WINDOW_NS, whole};
+
+pub(crate) const WINDOW_NS: u64 = 100_000_000;
+pub(crate) const SETTLE_NS: u64 = 10_000_000;
 
 pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
     let mut loads = (0..)
@@ -214,4 +216,13 @@ pub(super) fn profiles(run: &RunDir, case: &Case) -> Result<(), Box<dyn Error>> 
         })?;
     }
     Ok(())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "all figures are positive, of at most minutes and megabytes"
+)]
+pub(crate) fn whole(figure: f64) -> u64 {
+    figure as u64
 }

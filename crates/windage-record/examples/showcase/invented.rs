@@ -11,11 +11,11 @@ use windage_model::{
 use windage_record::{Delivered, Ending, Entry, JournalWriter, RunDir};
 
 use crate::cases::{ArmOf, Case, End};
-use crate::facts::{attachment, launch, launch_end, manifest, profiles};
+use crate::facts::{
+    SETTLE_NS, WINDOW_NS, attachment, launch, launch_end, manifest, profiles, whole,
+};
 use crate::random::Random;
 
-pub(crate) const WINDOW_NS: u64 = 100_000_000;
-pub(crate) const SETTLE_NS: u64 = 10_000_000;
 const LAUNCH_NS: u64 = 3_000_000_000;
 const REQUESTS_IN_WINDOW: u64 = 200;
 
@@ -288,13 +288,4 @@ impl Case {
     pub(crate) fn indexed(&self) -> impl Iterator<Item = (ArmIndex, &ArmOf)> {
         (0u16..).map(ArmIndex).zip(&self.arms)
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "all figures are positive, of at most minutes and megabytes"
-)]
-pub(crate) fn whole(figure: f64) -> u64 {
-    figure as u64
 }
