@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::arm::{Accounting, ArmProbe};
 use crate::error::{ProbeError, has_left, remedy};
 use crate::linux;
-use crate::machine::BusySource;
 use crate::open_files::read_file;
 use crate::parse::cgroup::{Hierarchy, Membership, Mount, memberships, mounts};
 use crate::parse::machine::process_ids;
@@ -321,29 +320,8 @@ pub(crate) fn available(system: &dyn System) -> Option<(CgroupVersion, Vec<Strin
     Some((version, controllers))
 }
 
-/// The file with the CPU time of the entire machine, if the root of a hierarchy is visible. In a
-/// container the mount point may be a cgroup that only looks like the root; its files show the
-/// difference.
-pub(crate) fn root_usage(system: &dyn System) -> Option<(BusySource, PathBuf)> {
-    let mounts = mounts(&read_file(system, Path::new(MOUNTINFO_PATH)).ok()?);
-    let whole = |mount: &&Mount| mount.root == Path::new("/");
-    let has = |mount: &Mount, file: &str| system.open(&mount.point.join(file)).is_ok();
-    let v1 = mounts
-        .iter()
-        .filter(whole)
-        .find(|mount| mount.hierarchy.carries("cpuacct"));
-    if let Some(mount) = v1.filter(|mount| has(mount, "cgroup.sane_behavior")) {
-        return Some((BusySource::CpuacctRoot, mount.point.join("cpuacct.usage")));
-    }
-    let v2 = mounts
-        .iter()
-        .filter(whole)
-        .find(|mount| mount.hierarchy == Hierarchy::V2);
-    let v2 = v2.filter(|mount| has(mount, "cpu.stat") && !has(mount, "cgroup.type"))?;
-    Some((BusySource::CgroupV2Root, v2.point.join("cpu.stat")))
-}
-
-const MOUNTINFO_PATH: &str = "/proc/self/mountinfo";
+/// The mounts that this process sees.
+pub(crate) const MOUNTINFO_PATH: &str = "/proc/self/mountinfo";
 
 const PREFIX: &str = "windage-";
 

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use windage_model::MachineDelta;
 
-use crate::cgroup;
+use crate::cgroup::MOUNTINFO_PATH;
 use crate::error::ProbeError;
-use crate::open_files::{BUFFER_BYTES, KeptFile};
+use crate::open_files::{BUFFER_BYTES, KeptFile, read_file};
+use crate::parse::cgroup::{Hierarchy, Mount, mounts};
 use crate::parse::machine;
 use crate::system::System;
 
@@ -65,7 +66,7 @@ impl MachineProbe {
     /// # Errors
     /// When `/proc/stat` can't be opened; any other file may be missing.
     pub fn new(system: &dyn System) -> Result<MachineProbe, ProbeError> {
-        let root_group = cgroup::root_usage(system)
+        let root_group = root_usage(system)
             .and_then(|(source, path)| Some((source, KeptFile::open(system, path).ok()?)));
         Ok(MachineProbe {
             stat: KeptFile::open(system, PathBuf::from("/proc/stat"))?,
@@ -122,6 +123,28 @@ pub(crate) const PRESSURE_PATH: &str = "/proc/pressure/cpu";
 pub(crate) fn accounts_pressure(system: &dyn System) -> bool {
     let text = crate::open_files::read_file(system, Path::new(PRESSURE_PATH));
     text.is_ok_and(|text| machine::pressure_total_us(&text).is_some())
+}
+
+/// The file with the CPU time of the entire machine, if the root of a hierarchy is visible. In a
+/// container the mount point may be a cgroup that only looks like the root; its files show the
+/// difference.
+fn root_usage(system: &dyn System) -> Option<(BusySource, PathBuf)> {
+    let mounts = mounts(&read_file(system, Path::new(MOUNTINFO_PATH)).ok()?);
+    let whole = |mount: &&Mount| mount.root == Path::new("/");
+    let has = |mount: &Mount, file: &str| system.open(&mount.point.join(file)).is_ok();
+    let v1 = mounts
+        .iter()
+        .filter(whole)
+        .find(|mount| mount.hierarchy.carries("cpuacct"));
+    if let Some(mount) = v1.filter(|mount| has(mount, "cgroup.sane_behavior")) {
+        return Some((BusySource::CpuacctRoot, mount.point.join("cpuacct.usage")));
+    }
+    let v2 = mounts
+        .iter()
+        .filter(whole)
+        .find(|mount| mount.hierarchy == Hierarchy::V2);
+    let v2 = v2.filter(|mount| has(mount, "cpu.stat") && !has(mount, "cgroup.type"))?;
+    Some((BusySource::CgroupV2Root, v2.point.join("cpu.stat")))
 }
 
 fn group_usage_ns(source: BusySource, text: &[u8]) -> Option<u64> {
