@@ -1,20 +1,22 @@
 //! The real trials: `bpf()` through aya, `perf_event_open()` through its bindings.
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use aya::sys::is_program_supported;
-use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings::{
     PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_SW_CPU_CLOCK, PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE,
-    PERF_TYPE_TRACEPOINT, perf_event_attr,
+    PERF_TYPE_TRACEPOINT,
 };
 
 use super::{Event, ProgramType, Trials};
 use crate::bpf::Failed;
 
+mod perf_event;
 mod uprobe;
 mod writing;
+
+use perf_event::{attributes, open};
 
 /// The kernel that this process runs on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,29 +67,4 @@ fn own_process(kind: u32, config: u64) -> io::Result<OwnedFd> {
     attributes.set_exclude_hv(1);
     let (this_process, any_core) = (0, -1);
     open(&mut attributes, this_process, any_core)
-}
-
-fn attributes(kind: u32, config: u64) -> perf_event_attr {
-    let mut attributes = perf_event_attr {
-        type_: kind,
-        config,
-        ..perf_event_attr::default()
-    };
-    // The structure has about a hundred bytes.
-    attributes.size = size_of::<perf_event_attr>() as u32;
-    attributes.set_disabled(1);
-    attributes
-}
-
-fn open(attributes: &mut perf_event_attr, process: i32, core: i32) -> io::Result<OwnedFd> {
-    const NO_GROUP: i32 = -1;
-    let flags = libc::c_ulong::from(perf::bindings::PERF_FLAG_FD_CLOEXEC);
-    // SAFETY: the attributes are initialised, tell their own size and outlive the call, which
-    // writes to nothing else.
-    let descriptor = unsafe { perf::perf_event_open(attributes, process, core, NO_GROUP, flags) };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call succeeded, so the descriptor is open and ours alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

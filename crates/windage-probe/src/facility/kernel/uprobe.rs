@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{attributes, open};
+use super::perf_event::{attributes, open};
 
 /// `/proc/self/exe` is the file that this program was started from, even if its name was removed.
 const OWN_FILE: &CStr = c"/proc/self/exe";
