@@ -7,8 +7,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::malformed::Malformed;
-use crate::otlp::Signal;
 use crate::receipt::Receipt;
+use crate::signal::Signal;
 
 /// The head of a request over HTTP/1.1.
 pub(crate) type Head = hyper::http::request::Parts;

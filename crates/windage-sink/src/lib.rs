@@ -40,6 +40,7 @@ mod remote_write;
 mod room;
 mod rpc_status;
 mod scrape;
+mod signal;
 mod sink;
 mod sources;
 mod stretches;
@@ -55,7 +56,7 @@ pub use delay::Delay;
 pub use keep::KeepOptions;
 pub use malformed::Malformed;
 pub use otlp::{
-    Signal, count as count_payload, count_in_pieces as count_payload_in_pieces,
+    count as count_payload, count_in_pieces as count_payload_in_pieces,
     count_json as count_otlp_json,
 };
 pub use protocol::Protocol;
@@ -65,6 +66,7 @@ pub use scrape::{
     Exposition, ExpositionError, ExpositionFormat, Reach, Scrape, ScrapeError, ScrapeTarget,
     Scrapes, SelectedMetric, parse_exposition, scrape_loop, scrape_once,
 };
+pub use signal::Signal;
 pub use sink::{Sink, SinkError, SinkOptions};
 pub use sources::{Source, SourceItems};
 pub use stretches::Stretch;

@@ -18,8 +18,9 @@ use crate::exchange::{Decode, Encoding, Form, Head, Refusal, Route, header};
 use crate::grpc::connection::Line;
 use crate::grpc::status;
 use crate::malformed::Malformed;
-use crate::otlp::{self, Signal};
+use crate::otlp;
 use crate::receiver::{Receiver, Underway, Verdict};
+use crate::signal::Signal;
 
 /// How long a message may take to arrive; exporters give up after 10 s by default.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);

@@ -3,8 +3,11 @@
 use prost::Message;
 
 use crate::exchange::{Answer, Form, Refusal};
-use crate::otlp::{JSON, PROTOBUF, Signal};
 use crate::rpc_status::Status;
+use crate::signal::Signal;
+
+pub(super) const PROTOBUF: &str = "application/x-protobuf";
+pub(super) const JSON: &str = "application/json";
 
 /// `Export…PartialSuccess`: the same numbers for all signals.
 #[derive(Clone, PartialEq, Message)]

@@ -1,7 +1,7 @@
 //! One resource, scope, span, metric or log record, complete and in place.
 
-use crate::otlp::Signal;
 use crate::receipt::{Receipt, SpanFacts};
+use crate::signal::Signal;
 use crate::wire::{Fields, Value, WireError};
 
 /// Counts one item: a span, a metric, a log record, a profile.

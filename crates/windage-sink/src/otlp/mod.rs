@@ -12,63 +12,12 @@ use crate::Counts;
 use crate::exchange::{Decode, Form, Head, Refusal, Route, encoding, is_of_type};
 use crate::malformed::Malformed;
 use crate::receipt::Receipt;
+use crate::signal::Signal;
 use crate::wire::WireError;
 
+use answer::{JSON, PROTOBUF};
 pub(crate) use answer::{accepted, partial, refused};
 pub(crate) use stream::Stream;
-
-const PROTOBUF: &str = "application/x-protobuf";
-const JSON: &str = "application/json";
-
-/// A kind of telemetry, distinguished by the request's path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// Spans: `ExportTraceServiceRequest`.
-    Traces,
-    /// Data points: `ExportMetricsServiceRequest`.
-    Metrics,
-    /// Log records: `ExportLogsServiceRequest`.
-    Logs,
-    /// Profiles: `ExportProfilesServiceRequest`, still in development.
-    Profiles,
-}
-
-impl Signal {
-    /// Its name in paths and files.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Signal::Traces => "traces",
-            Signal::Metrics => "metrics",
-            Signal::Logs => "logs",
-            Signal::Profiles => "profiles",
-        }
-    }
-
-    /// The signal of a path over HTTP.
-    fn from_path(path: &str) -> Option<Signal> {
-        match path {
-            "/v1/traces" => Some(Signal::Traces),
-            "/v1/metrics" => Some(Signal::Metrics),
-            "/v1/logs" => Some(Signal::Logs),
-            "/v1development/profiles" => Some(Signal::Profiles),
-            _ => None,
-        }
-    }
-
-    /// The signal of a gRPC method.
-    pub(crate) fn from_method(path: &str) -> Option<Signal> {
-        let service = path
-            .strip_prefix("/opentelemetry.proto.collector.")?
-            .strip_suffix("/Export")?;
-        match service {
-            "trace.v1.TraceService" => Some(Signal::Traces),
-            "metrics.v1.MetricsService" => Some(Signal::Metrics),
-            "logs.v1.LogsService" => Some(Signal::Logs),
-            "profiles.v1development.ProfilesService" => Some(Signal::Profiles),
-            _ => None,
-        }
-    }
-}
 
 /// Decides about a request over HTTP by its head alone.
 pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {

@@ -5,8 +5,9 @@
 //! item that straddles two pieces is held, so memory depends on the size of an item and not of a
 //! body.
 
-use crate::otlp::{Signal, items};
+use crate::otlp::items;
 use crate::receipt::{Detail, Receipt};
+use crate::signal::Signal;
 use crate::sources;
 use crate::wire::{WireError, header};
 

@@ -14,8 +14,8 @@ pub(crate) use self::values::{Elements, Entries, Hex, Integer, Object, Text, mal
 use self::walk::{Message, Walk};
 use crate::exchange::DecodeWhole;
 use crate::malformed::Malformed;
-use crate::otlp::Signal;
 use crate::receipt::{Receipt, SpanFacts};
+use crate::signal::Signal;
 
 /// The decoder of a signal's bodies.
 pub(crate) fn decoder(signal: Signal) -> DecodeWhole {
