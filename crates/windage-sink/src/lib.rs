@@ -24,6 +24,7 @@ mod behaviour;
 mod counts;
 mod datadog;
 mod delay;
+mod evenly;
 mod exchange;
 mod grpc;
 mod http1;

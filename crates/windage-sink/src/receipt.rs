@@ -5,8 +5,8 @@ use std::fmt;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::Counts;
-use crate::behaviour::Evenly;
 use crate::delay::DelayHistogram;
+use crate::evenly::Evenly;
 use crate::sources::{SourceItems, SourceTally};
 use crate::stretches::{Boundaries, StretchTally};
 use crate::traces::{SampledSpan, Sampling};
