@@ -8,10 +8,10 @@ mod values;
 mod walk;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed as _};
+use serde::de::DeserializeSeed as _;
 
 pub(crate) use self::values::{Elements, Entries, Hex, Integer, Object, Text, malformed, text};
-use self::walk::{Message, Walk};
+use self::walk::{Item, Message, Walk};
 use crate::exchange::DecodeWhole;
 use crate::malformed::Malformed;
 use crate::receipt::{Receipt, SpanFacts};
@@ -33,15 +33,6 @@ fn decode<I: Item>(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> 
         .deserialize(&mut json)
         .and_then(|()| json.end())
         .map_err(|error| malformed(&error))
-}
-
-/// What is counted of one signal.
-trait Item: DeserializeOwned {
-    /// The keys of a request's resources, a resource's scopes and a scope's items.
-    const KEYS: [&'static str; 3];
-
-    /// Counts it, or returns why it is contradictory.
-    fn count(self, receipt: &mut Receipt) -> Result<(), &'static str>;
 }
 
 #[derive(Default, Deserialize)]

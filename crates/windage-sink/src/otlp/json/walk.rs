@@ -9,15 +9,26 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess,
+    Visitor,
+};
 use serde_json::value::RawValue;
 
-use super::Item;
 use super::values::{Object, Text, each};
 use crate::receipt::Receipt;
 
 /// The key under which a request, a resource and a scope describe their owner.
 const OWNERS: [Option<&str>; 3] = [None, Some("resource"), Some("scope")];
+
+/// What is counted of one signal.
+pub(super) trait Item: DeserializeOwned {
+    /// The keys of a request's resources, a resource's scopes and a scope's items.
+    const KEYS: [&'static str; 3];
+
+    /// Counts it, or returns why it is contradictory.
+    fn count(self, receipt: &mut Receipt) -> Result<(), &'static str>;
+}
 
 /// The position within a request whose items are `I`.
 pub(super) struct Walk<'r, 'de, I> {
