@@ -21,10 +21,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::behaviour::Wait;
 use crate::exchange::{Answer, Refusal};
-use crate::listener::Ending;
 use crate::metered::{Metered, Traffic};
 use crate::otlp;
-use crate::receiver::{Receiver, Underway, Verdict};
+use crate::receiver::{Ending, Receiver, Underway, Verdict};
 
 /// How long a connection may idle, and how long the next head may take to arrive. Longer than the
 /// 60 s between two metric exports, so that exporters need not reconnect for each.

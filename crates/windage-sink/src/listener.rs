@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::behaviour::{Behaviour, Until};
-use crate::receiver::Receiver;
+use crate::receiver::{Ending, Receiver};
 use crate::{Protocol, grpc, http1};
 
 /// How long a listener pauses after the kernel refused a connection (no descriptors left) or the
@@ -40,15 +40,6 @@ pub(crate) fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
 pub(crate) struct Listening {
     pub(crate) receiver: Arc<Receiver>,
     pub(crate) places: Arc<Semaphore>,
-}
-
-/// How a connection ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// By its client, a bound or an error.
-    Closed,
-    /// The backend's behaviour requires a reset.
-    Reset,
 }
 
 impl Listening {

@@ -37,6 +37,15 @@ pub(crate) enum Verdict {
     Reset,
 }
 
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// By its client, a bound or an error.
+    Closed,
+    /// The backend's behaviour requires a reset.
+    Reset,
+}
+
 impl Receiver {
     /// Decides about a request by its head.
     pub(crate) fn admit(&self, head: &Head) -> Result<Route, Refusal> {

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::account::Ticket;
 use crate::behaviour::Wait;
 use crate::exchange::{Decode, Encoding, Form, Head, Refusal, Route, header};
-use crate::grpc::connection::Line;
+use crate::grpc::line::Line;
 use crate::grpc::status;
 use crate::malformed::Malformed;
 use crate::otlp;

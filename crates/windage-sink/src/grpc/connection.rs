@@ -1,18 +1,16 @@
 //! One connection: HTTP/2 over a socket whose bytes are counted.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::grpc::call;
-use crate::listener::Ending;
+use crate::grpc::line::{Ends, Line};
 use crate::metered::Metered;
-use crate::receiver::Receiver;
+use crate::receiver::{Ending, Receiver};
 
 /// How long a client may take to begin HTTP/2.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
@@ -63,46 +61,5 @@ pub(crate) async fn serve(stream: &mut TcpStream, receiver: &Arc<Receiver>) -> E
         };
         let serving = call::serve(request, respond, Arc::clone(receiver), Rc::clone(&line));
         tokio::task::spawn_local(serving);
-    }
-}
-
-/// The connection, as its calls see it.
-#[derive(Debug, Default)]
-pub(super) struct Line {
-    reset: Notify,
-    is_over: Cell<bool>,
-    ended: Notify,
-}
-
-impl Line {
-    /// Resets the connection under all its calls.
-    pub(super) fn reset(&self) {
-        self.reset.notify_one();
-    }
-
-    async fn is_reset(&self) {
-        self.reset.notified().await;
-    }
-
-    /// Returns when the connection has ended.
-    pub(super) async fn ends(&self) {
-        if !self.is_over() {
-            self.ended.notified().await;
-        }
-    }
-
-    /// Whether the connection has ended.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over.get()
-    }
-}
-
-/// Notifies the calls when the connection ends, for whatever reason.
-struct Ends(Rc<Line>);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.is_over.set(true);
-        self.0.ended.notify_waiters();
     }
 }

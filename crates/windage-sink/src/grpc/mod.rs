@@ -5,4 +5,5 @@
 
 mod call;
 pub(crate) mod connection;
+mod line;
 mod status;

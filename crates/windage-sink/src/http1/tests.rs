@@ -13,9 +13,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, join, simplex};
 use super::{BUFFER_BYTES, serve};
 use crate::account::Account;
 use crate::datadog::DatadogOptions;
-use crate::listener::Ending;
 use crate::receipt::Detail;
-use crate::receiver::Receiver;
+use crate::receiver::{Ending, Receiver};
 use crate::room::Budget;
 use crate::{Counts, Protocol};
 

@@ -1,0 +1,47 @@
+//! A connection, as its calls see it.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+
+/// The connection, as its calls see it.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    reset: Notify,
+    is_over: Cell<bool>,
+    ended: Notify,
+}
+
+impl Line {
+    /// Resets the connection under all its calls.
+    pub(super) fn reset(&self) {
+        self.reset.notify_one();
+    }
+
+    pub(super) async fn is_reset(&self) {
+        self.reset.notified().await;
+    }
+
+    /// Returns when the connection has ended.
+    pub(super) async fn ends(&self) {
+        if !self.is_over() {
+            self.ended.notified().await;
+        }
+    }
+
+    /// Whether the connection has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+}
+
+/// Notifies the calls when the connection ends, for whatever reason.
+pub(super) struct Ends(pub(super) Rc<Line>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.is_over.set(true);
+        self.0.ended.notify_waiters();
+    }
+}
