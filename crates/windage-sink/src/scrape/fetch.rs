@@ -1,4 +1,4 @@
-//! One scrape: a connection, a request, an answer.
+//! One scrape: a connection, a request, an answer, or why there is none.
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
@@ -11,10 +11,11 @@ use hyper::header::{ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, US
 use hyper::http::uri::{PathAndQuery, Scheme};
 use hyper::{HeaderMap, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
+use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{ExpositionFormat, Reach, Scrape, ScrapeError, parse_exposition};
+use super::exposition::{Exposition, ExpositionError, ExpositionFormat, parse_exposition};
 
 /// From connecting to the last byte; half of what Prometheus allows.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,6 +23,94 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BYTES: usize = 16 << 20;
 /// All agents have the text format; OpenMetrics is accepted from those that have nothing else.
 const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5";
+
+/// Which addresses may be scraped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Only this machine, by its loopback addresses.
+    #[default]
+    Loopback,
+    /// Any address.
+    Anywhere,
+}
+
+/// Why a target cannot be scraped, or why a scrape failed.
+#[derive(Debug, Error)]
+pub enum ScrapeError {
+    /// It is not a valid address.
+    #[error("`{url}` cannot be scraped: {reason}; write http://127.0.0.1:PORT/metrics")]
+    Url {
+        /// As given.
+        url: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// It is not an address of this machine.
+    #[error("`{url}` is not on loopback, and only loopback may be scraped")]
+    Beyond {
+        /// As given.
+        url: String,
+    },
+    /// The interval is too short.
+    #[error("`{url}` would be scraped every {every:?}; 100ms is the shortest interval")]
+    Interval {
+        /// As given.
+        url: String,
+        /// As given.
+        every: Duration,
+    },
+    /// Nothing listens there, or the connection broke.
+    #[error("{url}: {reason}")]
+    Exchange {
+        /// What was scraped.
+        url: String,
+        /// The system's or the protocol's error.
+        reason: String,
+    },
+    /// The answer is not a page of metrics.
+    #[error("{url}: answered with status {status}; check that the path is that of the metrics")]
+    Status {
+        /// What was scraped.
+        url: String,
+        /// The answer's status.
+        status: u16,
+    },
+    /// It did not answer in time.
+    #[error("{url}: no complete answer within {after:?}")]
+    Slow {
+        /// What was scraped.
+        url: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// The answer is too large.
+    #[error("{url}: the answer has more than {max_bytes} bytes")]
+    TooLarge {
+        /// What was scraped.
+        url: String,
+        /// The limit.
+        max_bytes: usize,
+    },
+    /// The answer is not an exposition.
+    #[error("{url}: the answer is not Prometheus or OpenMetrics text: {source}")]
+    Exposition {
+        /// What was scraped.
+        url: String,
+        /// What is wrong with it.
+        source: ExpositionError,
+    },
+}
+
+/// One answer of a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scrape {
+    /// When it was complete, by the wall clock.
+    pub at: SystemTime,
+    /// Bytes of the answer's body.
+    pub bytes: u64,
+    /// What it held.
+    pub exposition: Exposition,
+}
 
 /// Where a target is.
 #[derive(Clone, Debug, PartialEq, Eq)]

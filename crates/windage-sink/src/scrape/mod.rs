@@ -10,24 +10,14 @@ mod fetch;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use thiserror::Error;
 use tokio::time::MissedTickBehavior;
 
 pub use self::exposition::{Exposition, ExpositionError, ExpositionFormat, parse_exposition};
 use self::fetch::{Address, TIMEOUT};
+pub use self::fetch::{Reach, Scrape, ScrapeError};
 
 /// The shortest interval; below it the scraping itself would be the load.
 const MIN_EVERY: Duration = Duration::from_millis(100);
-
-/// Which addresses may be scraped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
-    /// Only this machine, by its loopback addresses.
-    #[default]
-    Loopback,
-    /// Any address.
-    Anywhere,
-}
 
 /// A target to scrape, and the metrics wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,84 +59,6 @@ impl ScrapeTarget {
     pub fn url(&self) -> &str {
         self.address.url()
     }
-}
-
-/// Why a target cannot be scraped, or why a scrape failed.
-#[derive(Debug, Error)]
-pub enum ScrapeError {
-    /// It is not a valid address.
-    #[error("`{url}` cannot be scraped: {reason}; write http://127.0.0.1:PORT/metrics")]
-    Url {
-        /// As given.
-        url: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// It is not an address of this machine.
-    #[error("`{url}` is not on loopback, and only loopback may be scraped")]
-    Beyond {
-        /// As given.
-        url: String,
-    },
-    /// The interval is too short.
-    #[error("`{url}` would be scraped every {every:?}; 100ms is the shortest interval")]
-    Interval {
-        /// As given.
-        url: String,
-        /// As given.
-        every: Duration,
-    },
-    /// Nothing listens there, or the connection broke.
-    #[error("{url}: {reason}")]
-    Exchange {
-        /// What was scraped.
-        url: String,
-        /// The system's or the protocol's error.
-        reason: String,
-    },
-    /// The answer is not a page of metrics.
-    #[error("{url}: answered with status {status}; check that the path is that of the metrics")]
-    Status {
-        /// What was scraped.
-        url: String,
-        /// The answer's status.
-        status: u16,
-    },
-    /// It did not answer in time.
-    #[error("{url}: no complete answer within {after:?}")]
-    Slow {
-        /// What was scraped.
-        url: String,
-        /// The limit.
-        after: Duration,
-    },
-    /// The answer is too large.
-    #[error("{url}: the answer has more than {max_bytes} bytes")]
-    TooLarge {
-        /// What was scraped.
-        url: String,
-        /// The limit.
-        max_bytes: usize,
-    },
-    /// The answer is not an exposition.
-    #[error("{url}: the answer is not Prometheus or OpenMetrics text: {source}")]
-    Exposition {
-        /// What was scraped.
-        url: String,
-        /// What is wrong with it.
-        source: ExpositionError,
-    },
-}
-
-/// One answer of a target.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scrape {
-    /// When it was complete, by the wall clock.
-    pub at: SystemTime,
-    /// Bytes of the answer's body.
-    pub bytes: u64,
-    /// What it held.
-    pub exposition: Exposition,
 }
 
 /// The results of scraping one target so far.
