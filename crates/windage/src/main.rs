@@ -5,6 +5,8 @@
 mod cli;
 mod descriptors;
 mod exit;
+mod flag_values;
+mod flags;
 mod message;
 mod progress;
 mod run_name;

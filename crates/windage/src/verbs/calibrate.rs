@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 use windage_plan::{Length, Plan};
 use windage_record::RunDir;
 
-use crate::cli::{CalibrateFlags, OutputFlags};
 use crate::exit::Exit;
+use crate::flags::{CalibrateFlags, OutputFlags};
 use crate::message;
 use crate::run_name::{RUNS, unused};
 use crate::signals::Signals;

@@ -10,6 +10,7 @@ use windage_report::TerminalOptions;
 
 use super::report::{Unreportable, WIDTH, refused, tell};
 use crate::exit::Exit;
+use crate::flag_values::metric;
 use crate::message;
 use crate::run_name::find;
 
@@ -106,16 +107,5 @@ fn written(flags: &CompareFlags, compared: &Compared) -> Result<String, Unreport
             wire::comparison_to_json(compared, &windage_report::Words)
         ),
         CompareFormat::Csv => windage_report::comparison_csv(compared)?,
-    })
-}
-
-/// Finds a metric by its name.
-pub(crate) fn metric(name: &str) -> Result<Metric, String> {
-    Metric::from_name(name).ok_or_else(|| {
-        let names: Vec<_> = Metric::ALL.iter().map(|metric| metric.as_str()).collect();
-        format!(
-            "there is no such metric; the metrics are: {}",
-            names.join(", ")
-        )
     })
 }

@@ -2,8 +2,9 @@
 
 use clap::CommandFactory;
 
-use crate::cli::{Cli, CompletionsFlags};
+use crate::cli::Cli;
 use crate::exit::Exit;
+use crate::flags::CompletionsFlags;
 
 /// Prints the completion script.
 pub(crate) fn completions(flags: &CompletionsFlags) -> Exit {

@@ -7,8 +7,8 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use windage_plan::{Length, Plan};
 
-use crate::cli::DemoFlags;
 use crate::exit::Exit;
+use crate::flags::DemoFlags;
 use crate::message;
 use crate::run_name::{RUNS, unused};
 use crate::signals::Signals;

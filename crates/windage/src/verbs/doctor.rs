@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use windage_probe::Linux;
 use windage_probe::facility::KernelTrials;
 
-use crate::cli::DoctorFlags;
 use crate::exit::Exit;
+use crate::flags::DoctorFlags;
 use crate::message;
 use crate::verbs::report::print;
 use finding::Diagnosis;

@@ -1,7 +1,7 @@
 //! `windage init`: writes a commented plan from a few flags.
 
 mod draft;
-mod values;
+pub(crate) mod values;
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 
 use windage_plan::{Plan, PlanError};
 
-use crate::cli::InitFlags;
 use crate::exit::Exit;
+use crate::flags::InitFlags;
 use crate::message;
 use crate::verbs::report::print;
 use draft::Draft;
-
-pub(crate) use values::{Assignment, Attachment, Sweep};
 
 /// Writes the plan, or reports which flag is wrong.
 pub(crate) fn init(flags: &InitFlags) -> Exit {

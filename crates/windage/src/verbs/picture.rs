@@ -7,7 +7,7 @@ use windage_analysis::Analysis;
 use windage_model::Metric;
 use windage_report::{PictureError, PictureKind, PictureOptions, Theme};
 
-use super::compare::metric;
+use crate::flag_values::metric;
 
 /// Heading of these flags in `--help`.
 const PICTURES: &str = "Pictures (--format svg and png)";

@@ -9,8 +9,8 @@ use windage_report::{
     GuideError, GuideOptions, PageSource, ReportError, TerminalOptions, page_json,
 };
 
-use crate::cli::{ReportFlags, ReportFormat};
 use crate::exit::Exit;
+use crate::flags::{ReportFlags, ReportFormat};
 use crate::message;
 use crate::run_name::find;
 use crate::verbs::picture::{PictureForm, Undrawable};

@@ -12,8 +12,8 @@ use windage_plan::Plan;
 use windage_record::{Ending, RecordError, RunDir};
 use windage_report::PageSource;
 
-use crate::cli::{OutputFlags, RunFlags};
 use crate::exit::Exit;
+use crate::flags::{OutputFlags, RunFlags};
 use crate::message;
 use crate::progress::Progress;
 use crate::run_name::find;

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::{Attachment, InitError};
-use crate::cli::InitFlags;
+use super::InitError;
+use super::values::Attachment;
+use crate::flags::InitFlags;
 
 /// The name of the only service.
 const SERVICE: &str = "app";

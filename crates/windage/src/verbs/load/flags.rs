@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use windage_plan::Host;
 
 use super::starts::ProfileFlag;
-use crate::cli::{OutputFlags, duration};
+use crate::flag_values::duration;
+use crate::flags::OutputFlags;
 
 /// The highest rate, in requests per second; the same as a plan's.
 const MAX_RATE_PER_S: f64 = 10_000_000.0;

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use windage_plan::{Depth, Length, Plan, PlanError, Stop};
 use windage_record::RunDir;
 
-use crate::cli::RunFlags;
 use crate::exit::Exit;
+use crate::flags::RunFlags;
 use crate::message;
 use crate::run_name::{RUNS, unused};
 

@@ -8,7 +8,8 @@ use clap::Args;
 use windage_model::Backend;
 use windage_sink::Protocol;
 
-use crate::cli::{OutputFlags, duration};
+use crate::flag_values::duration;
+use crate::flags::OutputFlags;
 
 #[derive(Args, Debug)]
 #[command(
