@@ -5,8 +5,8 @@ use std::time::Duration;
 use windage_load::{Endpoint, Protocol};
 
 use super::error::LoadError;
-use super::flags::{Arrivals, LoadFlags};
-use super::starts::Starts;
+use super::flags::LoadFlags;
+use super::starts::{Arrivals, Starts};
 use super::url::{Scheme, Url};
 
 /// Default length of the measurement.

@@ -3,10 +3,32 @@
 use std::path::Path;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use windage_load::{Piece, Profile, ReplayError, Schedule};
 use windage_report::number::rate;
 
-use super::flags::{Arrivals, duration_or_zero, rate_or_zero};
+use crate::flag_values::duration;
+
+/// The highest rate, in requests per second; the same as a plan's.
+const MAX_RATE_PER_S: f64 = 10_000_000.0;
+
+/// When requests of an open loop start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Arrivals {
+    /// At equal intervals.
+    Constant,
+    /// At random, like independent users.
+    Poisson,
+}
+
+impl Arrivals {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Arrivals::Constant => "constant",
+            Arrivals::Poisson => "poisson",
+        }
+    }
+}
 
 /// What the starts of an open loop follow.
 #[derive(Clone, Debug)]
@@ -121,6 +143,36 @@ fn piece(text: &str) -> Result<Piece, String> {
         to_per_s: rate_or_zero(to).map_err(in_piece)?,
         lasts: duration_or_zero(lasts.trim()).map_err(in_piece)?,
     })
+}
+
+pub(super) const NOTHING: &str = "the rate must be above 0/s";
+
+/// Parses a rate in requests per second, which may be zero: `2000/s` or `2000`.
+pub(super) fn rate_or_zero(text: &str) -> Result<f64, String> {
+    let number = text.trim();
+    let number = number.strip_suffix("/s").unwrap_or(number).trim_end();
+    let unsigned = number.strip_prefix('-').unwrap_or(number);
+    // `f64`'s own parser also takes `inf`, `nan` and exponents.
+    let is_plain = unsigned.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let rate_per_s = number
+        .parse::<f64>()
+        .ok()
+        .filter(|rate| is_plain && rate.is_finite())
+        .ok_or("not a rate; write it as 2000/s")?;
+    if rate_per_s < 0.0 {
+        return Err(NOTHING.into());
+    }
+    if rate_per_s > MAX_RATE_PER_S {
+        return Err(format!("the highest rate is {MAX_RATE_PER_S}/s"));
+    }
+    Ok(rate_per_s)
+}
+
+pub(super) fn duration_or_zero(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(zero) if zero.is_zero() => Ok(zero),
+        _ => duration(text),
+    }
 }
 
 #[cfg(test)]
