@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod calibration_file;
 mod cli;
 mod descriptors;
 mod exit;

@@ -3,16 +3,17 @@
 mod document;
 mod findings;
 mod observed;
-mod store;
+mod part;
 mod text;
 mod truth;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use windage_plan::{Length, Plan};
 use windage_record::RunDir;
 
+use crate::calibration_file;
 use crate::exit::Exit;
 use crate::flags::{CalibrateFlags, OutputFlags};
 use crate::message;
@@ -23,51 +24,10 @@ use crate::verbs::report::print;
 use crate::verbs::run::{Start, measure, show_plan_error};
 use findings::Findings;
 use observed::{ObserveError, Observed};
+use part::Part;
 
 /// The hidden verb that runs the calibration service.
 pub(crate) const SERVICE_VERB: &str = "__calibration-service";
-
-/// One of the two runs of a calibration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    /// Costs in CPU, under a closed loop.
-    Cpu,
-    /// Delays, at a fixed rate.
-    Latency,
-}
-
-impl Part {
-    const BOTH: [Part; 2] = [Part::Cpu, Part::Latency];
-
-    /// Name of its directory.
-    fn name(self) -> &'static str {
-        match self {
-            Part::Cpu => "cpu",
-            Part::Latency => "latency",
-        }
-    }
-
-    fn plan(self) -> &'static str {
-        match self {
-            Part::Cpu => include_str!("../../calibration/cpu.toml"),
-            Part::Latency => include_str!("../../calibration/latency.toml"),
-        }
-    }
-
-    /// Its share of the measuring time. CPU gets more, because it has more arms and is the usual
-    /// question.
-    fn share_of(self, length: Duration) -> Duration {
-        match self {
-            Part::Cpu => length * 2 / 3,
-            Part::Latency => length / 3,
-        }
-    }
-}
-
-/// The latest calibration of this machine, which runs record; null if there is none.
-pub(crate) fn latest() -> serde_json::Value {
-    store::latest(&windage_lab::host_json()).unwrap_or_default()
-}
 
 /// Runs both plans, compares what was found with the truth, prints that and keeps it for this
 /// machine.
@@ -158,7 +118,7 @@ fn conclude(
         );
         return printed;
     }
-    match store::keep(&document) {
+    match calibration_file::keep(&document) {
         Ok(file) => {
             if !output.json && !output.quiet {
                 anstream::eprintln!("result kept in {}", file.display());
@@ -169,37 +129,5 @@ fn conclude(
             message::error(error);
             printed.max(Exit::CouldNotMeasure)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plan(part: Part) -> Plan {
-        Plan::parse(part.plan(), "the calibration plan", Path::new("/"))
-            .unwrap_or_else(|error| panic!("{}", error.render(false)))
-    }
-
-    #[test]
-    fn each_arm_injects_its_level() {
-        let ids = |part| {
-            let plan = plan(part);
-            let ids = plan.arms.iter().map(|arm| arm.id.to_string());
-            ids.collect::<Vec<_>>()
-        };
-        let cpu = ids(Part::Cpu);
-        assert_eq!(cpu.len(), 10, "{cpu:?}");
-        assert_eq!(cpu[..3], ["off", "control", "spin-iterations-390"]);
-        assert_eq!(cpu[3], "busy-ns-0");
-        let latency = ids(Part::Latency);
-        assert_eq!(latency.len(), 7, "{latency:?}");
-    }
-
-    #[test]
-    fn both_parts_share_the_measuring_time() {
-        let whole = Duration::from_secs(180);
-        let parts = Part::BOTH.map(|part| part.share_of(whole).as_secs());
-        assert_eq!(parts, [120, 60]);
     }
 }

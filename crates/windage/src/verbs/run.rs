@@ -12,13 +12,13 @@ use windage_plan::Plan;
 use windage_record::{Ending, RecordError, RunDir};
 use windage_report::PageSource;
 
+use crate::calibration_file;
 use crate::exit::Exit;
 use crate::flags::{OutputFlags, RunFlags};
 use crate::message;
 use crate::progress::Progress;
 use crate::run_name::find;
 use crate::signals::Signals;
-use crate::verbs::calibrate;
 use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::Watch;
@@ -126,7 +126,7 @@ pub(crate) fn measure(
                 .map(|arg| arg.to_string_lossy().into_owned()),
         ),
         interrupted: signals.flag(),
-        calibration: calibrate::latest(),
+        calibration: calibration_file::latest(),
     };
     let emit = |event| progress.show(event);
     let result = match start {

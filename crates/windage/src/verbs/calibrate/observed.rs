@@ -8,7 +8,7 @@ use windage_analysis::{Cuttable, Experiment};
 use windage_model::{Difference, Metric, Role};
 use windage_record::{RecordError, RunDir};
 
-use super::Part;
+use super::part::Part;
 use super::truth::{self, Truth, TruthError};
 
 /// The lengths of time, in seconds, for which precision is reported.

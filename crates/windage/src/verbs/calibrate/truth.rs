@@ -7,7 +7,7 @@ use windage_calibration::Account;
 use windage_model::LevelValue;
 use windage_record::{ManifestArm, RunDir};
 
-use super::Part;
+use super::part::Part;
 
 /// The service's name in the calibration plans.
 const SERVICE: &str = "app";

@@ -32,7 +32,7 @@ fn file() -> Option<PathBuf> {
 }
 
 /// Replaces the kept calibration and returns the file's path.
-pub(super) fn keep(document: &Value) -> Result<PathBuf, StoreError> {
+pub(crate) fn keep(document: &Value) -> Result<PathBuf, StoreError> {
     let file = file().ok_or(StoreError::NoFolder)?;
     match write_whole(&file, &format!("{document:#}\n")) {
         Ok(()) => Ok(file),
@@ -48,11 +48,12 @@ const SAME: [&str; 4] = [
     "memory_total_bytes",
 ];
 
-/// The kept calibration; `None` if there is no readable one, or if it belongs to a machine with
-/// other facts.
-pub(super) fn latest(host: &Value) -> Option<Value> {
-    let text = fs::read_to_string(file()?).ok()?;
-    of_this_machine(&text, host)
+/// The latest calibration of this machine, which runs record; null if there is no readable one, or
+/// if it belongs to a machine with other facts.
+pub(crate) fn latest() -> Value {
+    let text = file().and_then(|file| fs::read_to_string(file).ok());
+    text.and_then(|text| of_this_machine(&text, &windage_lab::host_json()))
+        .unwrap_or_default()
 }
 
 fn of_this_machine(text: &str, host: &Value) -> Option<Value> {
