@@ -1,11 +1,12 @@
 //! `windage init`: writes a commented plan from a few flags.
 
 mod draft;
+mod error;
 pub(crate) mod values;
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use windage_plan::{Plan, PlanError};
 
@@ -14,6 +15,7 @@ use crate::flags::InitFlags;
 use crate::message;
 use crate::verbs::report::print;
 use draft::Draft;
+use error::InitError;
 
 /// Writes the plan, or reports which flag is wrong.
 pub(crate) fn init(flags: &InitFlags) -> Exit {
@@ -34,30 +36,6 @@ pub(crate) fn init(flags: &InitFlags) -> Exit {
     }
     say_what_is_next(flags);
     Exit::Success
-}
-
-/// Why there is no plan.
-#[derive(Debug, thiserror::Error)]
-enum InitError {
-    /// The value of a flag does not make a valid plan.
-    #[error("{flag}: {message}")]
-    Flag { flag: &'static str, message: String },
-    #[error("{} exists already; overwrite it with --force, or name another FILE", .0.display())]
-    Exists(PathBuf),
-    #[error("can't write {}: {source}; check the folder and its permissions", path.display())]
-    Unwritable {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-}
-
-impl InitError {
-    fn exit(&self) -> Exit {
-        match self {
-            InitError::Flag { .. } | InitError::Exists(_) => Exit::Usage,
-            InitError::Unwritable { .. } => Exit::CouldNotMeasure,
-        }
-    }
 }
 
 /// Checks the draft as a plan; a problem is reported under the flag that its line came from.

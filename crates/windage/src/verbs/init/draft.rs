@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::InitError;
+use super::error::InitError;
 use super::values::Attachment;
 use crate::flags::InitFlags;
 
