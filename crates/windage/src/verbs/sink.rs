@@ -4,6 +4,7 @@ mod flags;
 mod json;
 mod live;
 mod orders;
+mod received;
 mod spans;
 mod text;
 
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use windage_model::ArmIndex;
-use windage_sink::{Delivery, Detail, KeepOptions, Protocol, Sink, SinkError, SinkOptions};
+use windage_sink::{Detail, KeepOptions, Protocol, Sink, SinkError, SinkOptions};
 
 pub(crate) use flags::SinkFlags;
 
@@ -25,6 +26,7 @@ use crate::signals::Signals;
 use crate::verbs::report::print;
 use live::Live;
 use orders::Orders;
+use received::Received;
 use spans::FirstSpans;
 
 /// The single arm to which everything is counted.
@@ -41,15 +43,6 @@ enum SinkVerbError {
     Descriptors(#[from] TooFewDescriptors),
     #[error("--print: can't make a directory for the first spans: {0}; name one with --keep")]
     Scratch(#[source] io::Error),
-}
-
-/// What arrived, and over how long.
-struct Received {
-    delivery: Delivery,
-    cpu_ns: u64,
-    lasted: Duration,
-    /// Whether span contents were examined.
-    is_detailed: bool,
 }
 
 /// Receives until the time is over or a signal comes, and prints what arrived.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use windage_sink::{Counts, Delay, Delivery, Source};
 
-use super::Received;
+use super::received::Received;
 
 /// The schema number; it changes only when readers of the old schema would be misled.
 const SCHEMA: u32 = 1;

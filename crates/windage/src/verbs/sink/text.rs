@@ -8,7 +8,7 @@ use windage_report::number::{count, counted, seconds, short};
 use windage_report::one_line;
 use windage_sink::{Counts, Delivery};
 
-use super::Received;
+use super::received::Received;
 
 /// Sources that are named; further ones are counted.
 const SOURCES_SHOWN: usize = 10;
