@@ -66,7 +66,9 @@ impl Outcome {
         let report = &done.report;
         let since_began = |outlier: Outlier| outlier.on_clock(report.started_ns, 0);
         let slowest = done.recording.outliers.slowest();
-        let mut outcome = Outcome {
+        let interrupted_after_s = interrupted.then_some(answered_ns as f64 / 1e9);
+        let validity = validity::of(design, &done, scheduled_ns, interrupted_after_s);
+        Outcome {
             exchanges: report.exchanges,
             slowest: slowest.into_iter().map(since_began).collect(),
             scheduled_ns,
@@ -76,12 +78,9 @@ impl Outcome {
             rss_peak_bytes: rss_peak_bytes(),
             first_error: report.first_error.clone(),
             interrupted,
-            recording: Recording::new(),
-            validity: Validity::default(),
-        };
-        outcome.validity = validity::of(design, &done, &outcome);
-        outcome.recording = done.recording;
-        outcome
+            recording: done.recording,
+            validity,
+        }
     }
 
     /// How long answers were counted, in seconds.

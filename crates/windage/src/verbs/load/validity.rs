@@ -5,11 +5,15 @@ use windage_model::{LoadModel, Reason, Validity, Warning};
 
 use super::attack::Done;
 use super::design::Design;
-use super::outcome::Outcome;
 
 /// All warnings about a load. The subject's CPU is unknown here, so the rules can't distinguish a
 /// saturated subject from other bottlenecks.
-pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
+pub(super) fn of(
+    design: &Design,
+    done: &Done,
+    scheduled_ns: u64,
+    interrupted_after_s: Option<f64>,
+) -> Validity {
     let model = if design.is_open() {
         LoadModel::Open
     } else {
@@ -17,7 +21,7 @@ pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
     };
     let exchanges_at_once = design.max_connections.saturating_mul(design.streams);
     let facts = LoadFacts {
-        duration_ns: outcome.scheduled_ns,
+        duration_ns: scheduled_ns,
         threads: u32::try_from(design.threads).unwrap_or(u32::MAX),
         steal_ns: done.machine.map(|machine| machine.steal_ns),
         ..LoadFacts::of(
@@ -27,8 +31,8 @@ pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
             u32::try_from(exchanges_at_once).unwrap_or(u32::MAX),
         )
     };
-    let interrupted = outcome.interrupted.then(|| Warning::LoadInterrupted {
-        seconds: outcome.seconds(),
+    let interrupted = interrupted_after_s.map(|seconds| Warning::LoadInterrupted {
+        seconds,
         seconds_planned: design.lasts.as_secs_f64(),
     });
     let found = warnings(&facts).into_iter().chain(interrupted);
