@@ -4,8 +4,8 @@ use windage_analysis::{Change, ChangeVerdict, Comparable, ComparedArm, ComparedL
 use windage_analysis::{ComparedMetric, Comparison, Side};
 use windage_model::{Interval, Metric, Role};
 
+use super::figures::baseline_figures;
 use super::primary::is_in_shares;
-use super::tables::baseline_figures;
 use crate::fact::one_line;
 use crate::number::{self, Scale};
 use crate::pieces::{Piece, as_cost, ended, joined, reversed, text, without_stop};

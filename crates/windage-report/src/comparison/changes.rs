@@ -5,7 +5,7 @@ use serde::Serialize;
 use windage_analysis::{ChangeVerdict, ComparedArm, ComparedLoad, ComparedMetric};
 use windage_model::{Direction, Interval, Metric, Role};
 
-use super::tables::{arms, mark};
+use super::figures::{arms, mark};
 use crate::number;
 use crate::page::BandWire;
 use crate::rows::{ON_ITS_OWN_MEANS, headline, unique_names};

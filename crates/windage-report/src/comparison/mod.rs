@@ -6,6 +6,7 @@ mod changes;
 mod csv;
 mod differs;
 mod document;
+mod figures;
 mod markdown;
 mod primary;
 mod tables;

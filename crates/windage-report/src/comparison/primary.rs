@@ -3,7 +3,7 @@
 use windage_analysis::{Change, ChangeVerdict, ComparedLoad, ComparedMetric, Side};
 use windage_model::{Interval, Metric};
 
-use super::tables::{NOT_COMPARED, arms, baseline, basis, mark};
+use super::figures::{NOT_COMPARED, arms, baseline, basis, mark};
 use super::tone;
 use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};

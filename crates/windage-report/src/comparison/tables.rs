@@ -1,19 +1,18 @@
 //! The tables of a comparison: arms as rows, and how their overheads changed.
 
-use windage_analysis::{ChangeVerdict, ComparedArm, ComparedLoad, ComparedMetric, Side};
-use windage_model::{Interval, Metric, Role};
+use windage_analysis::{ChangeVerdict, ComparedLoad, ComparedMetric};
+use windage_model::Metric;
 
+use super::figures::{NOT_COMPARED, arms, basis, in_unit, mark};
 use super::primary::primary_table;
 use super::tone;
-use crate::fact::{Fact, one_line};
-use crate::number::{self, Scale};
+use crate::fact::one_line;
+use crate::number;
 use crate::rows::{
     Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, ON_ITS_OWN_MEANS,
     Placed, Row, Shown, Table, column, marked,
 };
 use crate::sentences;
-
-pub(super) const NOT_COMPARED: &str = "neither run has it for this arm";
 
 /// Metrics that are detail: parts of another metric, figures that exist once per launch, and those
 /// that repeat response times in a closed loop.
@@ -35,12 +34,6 @@ pub(super) fn tables(load: &ComparedLoad) -> Vec<Table> {
     let primary = primary_table(load);
     let others = GROUPS.iter().filter_map(|group| compact_table(load, group));
     primary.into_iter().chain(others).collect()
-}
-
-/// All arms except the baseline.
-pub(super) fn arms(load: &ComparedLoad) -> impl Iterator<Item = &ComparedArm> + Clone {
-    let is_compared = |arm: &&ComparedArm| arm.role != Role::Baseline;
-    load.arms.iter().filter(is_compared)
 }
 
 /// Whether there is anything to show: not for figures that are zero in both runs, as errors should
@@ -127,58 +120,6 @@ fn compact_cell(
         basis: Some(basis(metric, of)),
         value: Some(interval.estimate),
     }
-}
-
-fn in_unit(metric: Metric, interval: &Interval) -> Option<number::Shown> {
-    Scale::of(metric.unit(), interval).signed(interval)
-}
-
-/// Marks findings that do not hold when adjusted for their family.
-pub(super) fn mark(of: &ComparedMetric) -> String {
-    match of.holds_in_family() {
-        Some(false) => ON_ITS_OWN.to_string(),
-        Some(true) | None => String::new(),
-    }
-}
-
-/// Both overheads, for the tooltip.
-pub(super) fn basis(metric: Metric, of: &ComparedMetric) -> String {
-    let side = |name: &str, side: &Side| {
-        let shown = match &side.relative {
-            Some(relative) => number::percent(relative)?,
-            None => in_unit(metric, side.difference.as_ref()?)?,
-        };
-        Some(format!("{name}: {shown}"))
-    };
-    let sides = [side("A", &of.a), side("B", &of.b)];
-    let method = of.change.as_ref().ok();
-    let method = method.map(|change| change.absolute.method.about().to_owned());
-    let parts: Vec<String> = sides.into_iter().flatten().chain(method).collect();
-    parts.join("; ")
-}
-
-/// The baseline's own figures, which show how the service and the machine changed.
-pub(super) fn baseline(load: &ComparedLoad) -> Option<Fact> {
-    let (a, b) = baseline_figures(load)?;
-    let scale = Scale::fitting(load.primary.unit(), [a, b]);
-    let share = Scale::PERCENT.signed_point_to(b / a - 1.0, 1);
-    let text = format!(
-        "{} in A, {} in B ({share} %)",
-        scale.with_unit(a),
-        scale.with_unit(b)
-    );
-    Some(Fact::new("baseline", text))
-}
-
-/// The baseline's figure of the primary metric in A and B, if both are above zero.
-pub(super) fn baseline_figures(load: &ComparedLoad) -> Option<(f64, f64)> {
-    let of = load.arm_of(Role::Baseline)?.metrics.get(&load.primary)?;
-    let own = |side: &Side| {
-        side.arm
-            .or(side.baseline)
-            .filter(|v| v.is_finite() && *v > 0.0)
-    };
-    own(&of.a).zip(own(&of.b))
 }
 
 /// What the marks mean; `None` without marks.
