@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 
+use super::receiver::Protocol;
 use super::receiver::Receiving;
-use super::scenario::Protocol;
 use super::sender::{Attempts, Sender};
 use crate::bench::line::Places;
 use crate::bench::study::{Quantity, Reading};

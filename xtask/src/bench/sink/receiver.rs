@@ -8,11 +8,35 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::scenario::Protocol;
 use crate::bench::line::{Places, command};
 use crate::bench::memory::Memory;
 use crate::bench::server::{Running, address_after, free_address};
 use crate::bench::study::{LOAD_CORE, SERVER_CORE};
+
+/// A transport of OTLP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http,
+    Grpc,
+}
+
+impl Protocol {
+    /// Its name in the sink's flags, addresses and report.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Protocol::Http => "otlp-http",
+            Protocol::Grpc => "otlp-grpc",
+        }
+    }
+
+    /// The path to which traces are exported.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Protocol::Http => "/v1/traces",
+            Protocol::Grpc => "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+        }
+    }
+}
 
 /// An OTLP receiver, or a way to use one.
 #[derive(Debug)]

@@ -3,32 +3,7 @@
 use anyhow::Result;
 
 use super::payload;
-use super::receiver::{RECEIVERS, Receiver};
-
-/// A transport of OTLP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
-    Http,
-    Grpc,
-}
-
-impl Protocol {
-    /// Its name in the sink's flags, addresses and report.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Protocol::Http => "otlp-http",
-            Protocol::Grpc => "otlp-grpc",
-        }
-    }
-
-    /// The path to which traces are exported.
-    pub(super) fn path(self) -> &'static str {
-        match self {
-            Protocol::Http => "/v1/traces",
-            Protocol::Grpc => "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-        }
-    }
-}
+use super::receiver::{Protocol, RECEIVERS, Receiver};
 
 /// One comparison: the same requests for several receivers.
 #[derive(Debug)]
