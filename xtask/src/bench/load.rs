@@ -23,6 +23,7 @@ mod truth;
 
 use contender::Contender;
 use origin::Server;
+use parse::{LAG_P99, P50, P99};
 use scenario::SCENARIOS;
 
 /// Debian packages of contenders and the origin.
@@ -38,14 +39,7 @@ const THROUGHPUT: Quantity = Quantity::new("requests/s", "", 0);
 const OUTSIDE: Quantity = Quantity::new("requests/s, by an outside clock", "", 0);
 const CPU: Quantity = Quantity::new("CPU per request", "µs", 2);
 const KERNEL: Quantity = Quantity::new("of it in the kernel", "%", 0);
-const OWN_CPU: Quantity = Quantity::new("CPU per request, self-reported", "µs", 2);
 const PREEMPTIONS: Quantity = Quantity::new("preemptions", "", 0);
-const P50: Quantity = Quantity::new("latency p50", "µs", 1);
-const P99: Quantity = Quantity::new("latency p99", "µs", 1);
-const P999: Quantity = Quantity::new("latency p99.9", "µs", 1);
-const LONGEST: Quantity = Quantity::new("longest latency", "µs", 1);
-const LAG_P99: Quantity = Quantity::new("send lag p99", "µs", 1);
-const LAG_P999: Quantity = Quantity::new("send lag p99.9", "µs", 1);
 const MEMORY: Quantity = Quantity::new("peak memory", "MB", 1);
 const TRUE_P50: Quantity = Quantity::new("true p50", "µs", 1);
 const TRUE_P99: Quantity = Quantity::new("true p99", "µs", 1);

@@ -3,8 +3,15 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{LAG_P99, LAG_P999, LONGEST, OWN_CPU, P50, P99, P999};
 use crate::bench::study::Quantity;
+
+pub(super) const OWN_CPU: Quantity = Quantity::new("CPU per request, self-reported", "µs", 2);
+pub(super) const P50: Quantity = Quantity::new("latency p50", "µs", 1);
+pub(super) const P99: Quantity = Quantity::new("latency p99", "µs", 1);
+pub(super) const P999: Quantity = Quantity::new("latency p99.9", "µs", 1);
+pub(super) const LONGEST: Quantity = Quantity::new("longest latency", "µs", 1);
+pub(super) const LAG_P99: Quantity = Quantity::new("send lag p99", "µs", 1);
+pub(super) const LAG_P999: Quantity = Quantity::new("send lag p99.9", "µs", 1);
 
 /// A contender's report on its own run.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::child::{Ended, Usage};
+use super::parse::OWN_CPU;
 use super::*;
 
 fn ended(stdout: &str, status: i32) -> Ended {
