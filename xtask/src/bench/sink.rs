@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use tempfile::NamedTempFile;
 
 use super::line::Places;
 use super::study::{
@@ -23,7 +22,7 @@ mod receiver;
 mod scenario;
 mod sender;
 
-use connections::Turn;
+use connections::{MEMORY, Turn};
 use exactness::MODES;
 use generator::Load;
 use receiver::{RECEIVERS, Receiving};
@@ -43,7 +42,6 @@ const BYTES_PER_CPU: Quantity = Quantity::new("bytes per CPU second", "MB", 0);
 const CPU: Quantity = Quantity::new("CPU per request", "µs", 2);
 const SPANS_PER_S: Quantity = Quantity::new("spans per second", "million", 3);
 const CORES: Quantity = Quantity::new("cores busy", "", 2);
-const MEMORY: Quantity = Quantity::new("peak memory", "MB", 1);
 
 const HTTP: &str = "http-512";
 const GRPC: &str = "grpc-512";
@@ -224,7 +222,7 @@ impl Sink {
     fn compare(&self, scenario: &'static scenario::Scenario, contender: &str) -> Result<Reading> {
         let receiver = RECEIVERS.iter().find(|receiver| receiver.name == contender);
         let receiver = receiver.context("unknown receiver")?;
-        let body = write_body(scenario)?;
+        let body = scenario.write_body()?;
         let receiving = Receiving::launch(receiver, scenario.protocol, &[], &self.programs)?;
         let put_on = |lasts| {
             let load = self.load(scenario, lasts);
@@ -265,13 +263,6 @@ impl Sink {
             (MEMORY, memory.rss_peak_bytes as f64 / 1e6),
         ]))
     }
-}
-
-/// A scenario's body in a file.
-fn write_body(scenario: &scenario::Scenario) -> Result<NamedTempFile> {
-    let file = NamedTempFile::new().context("make a temporary file")?;
-    fs::write(&file, scenario.body()?).context("write a temporary file")?;
-    Ok(file)
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@ use anyhow::{Context, Result, bail};
 use super::generator::{Delivered, Load};
 use super::receiver::Receiving;
 use super::scenario::Scenario;
-use super::{MEMORY, write_body};
 use crate::bench::line::Places;
 use crate::bench::study::{Quantity, Reading};
+
+pub(super) const MEMORY: Quantity = Quantity::new("peak memory", "MB", 1);
 
 /// How long every connection has a request in progress, when all send at once.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -72,7 +73,7 @@ impl Turn {
         connections: u32,
         programs: &Places,
     ) -> Result<Reading> {
-        let body = write_body(scenario)?;
+        let body = scenario.write_body()?;
         let body_bytes = fs::metadata(&body)
             .context("read the size of the body")?
             .len();

@@ -1,6 +1,9 @@
 //! The scenarios of the study: one size of request over one protocol.
 
-use anyhow::Result;
+use std::fs;
+
+use anyhow::{Context, Result};
+use tempfile::NamedTempFile;
 
 use super::payload;
 use super::receiver::{Protocol, RECEIVERS, Receiver};
@@ -41,6 +44,13 @@ impl Scenario {
     pub(super) fn receivers(&self) -> impl Iterator<Item = &'static Receiver> {
         let all = RECEIVERS.iter();
         all.filter(|receiver| receiver.speaks(self.protocol))
+    }
+
+    /// Its body in a file.
+    pub(super) fn write_body(&self) -> Result<NamedTempFile> {
+        let file = NamedTempFile::new().context("make a temporary file")?;
+        fs::write(&file, self.body()?).context("write a temporary file")?;
+        Ok(file)
     }
 
     /// The body of each request, for the generator.
