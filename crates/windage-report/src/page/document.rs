@@ -2,10 +2,9 @@
 //! disagree with the terminal. `web/src/document.ts` reads it.
 
 use serde::Serialize;
-use windage_analysis::{Analysis, Detail, RunState, wire};
+use windage_analysis::{Analysis, Detail, Detailed, RunState, wire};
 use windage_model::{LoadModel, Soundness};
 
-use super::PageSource;
 use super::bill::{BillWire, bill};
 use super::curves::CurveWords;
 use super::flames::{FlameGraphWire, flame_graphs_of};
@@ -24,6 +23,15 @@ use crate::summary;
 
 /// The version of the document; raised when an older page would misread it.
 const PAGE: u32 = 1;
+
+/// The input of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSource<'a> {
+    /// The run's analysis, with the data of pictures.
+    pub detailed: &'a Detailed,
+    /// The name of the run directory, without its path.
+    pub directory: &'a str,
+}
 
 /// One run.
 #[derive(Serialize)]

@@ -14,8 +14,8 @@ mod telemetry;
 mod validity;
 
 use document::PageDocument;
-use windage_analysis::Detailed;
 
+pub use document::PageSource;
 pub(crate) use figures::BandWire;
 pub use flames::{FlameGraph, flame_graphs};
 pub use shell::{DASHBOARD_POLICY, SCRIPT, STYLE, dashboard_html};
@@ -23,15 +23,6 @@ pub(crate) use shell::{Embedded, Kind, embed};
 
 use crate::fact::one_line;
 use crate::terminal::{TerminalOptions, terminal};
-
-/// The input of a page.
-#[derive(Clone, Copy, Debug)]
-pub struct PageSource<'a> {
-    /// The run's analysis, with the data of pictures.
-    pub detailed: &'a Detailed,
-    /// The name of the run directory, without its path.
-    pub directory: &'a str,
-}
 
 /// The page document of a run, as one line of JSON (fields: docs/FORMAT.md).
 #[must_use]
