@@ -11,12 +11,23 @@ use windage_analysis::{Analysis, ArmAnalysis, Fidelity, MetricAnalysis};
 use windage_analysis::{InFamily, VarianceComponents};
 use windage_model::{Difference, Interval, Metric};
 
-use crate::ReportError;
 use crate::fact::one_line;
 pub use bill::bill_csv;
 pub use bpf::bpf_csv;
 pub use curves::curves_csv;
 pub use stages::stages_csv;
+
+/// Why a report could not be rendered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The CSV writer refused a row.
+    #[error("csv: a row could not be written; the analysis is intact, use --format json instead")]
+    Csv(#[from] ::csv::Error),
+    /// What the CSV writer returned is not UTF-8.
+    #[error("csv: the table is not UTF-8; the analysis is unharmed, ask for --format json instead")]
+    NotUtf8(#[from] std::string::FromUtf8Error),
+}
 
 /// A column: its heading, and a row's value; empty if unknown.
 pub(crate) enum Column<Row> {

@@ -31,7 +31,7 @@ mod warnings;
 pub use crate::comparison::{
     comparison_csv, comparison_html, comparison_markdown, comparison_page_json, comparison_terminal,
 };
-pub use crate::csv::{bill_csv, bpf_csv, csv, curves_csv, stages_csv};
+pub use crate::csv::{ReportError, bill_csv, bpf_csv, csv, curves_csv, stages_csv};
 pub use crate::fact::one_line;
 pub use crate::guide::{
     GuideError, GuideOptions, guide, summary_of_runs, summary_of_runs_markdown,
@@ -46,15 +46,3 @@ pub use crate::sentences::{Words, warning};
 pub use crate::summary::{CostsMost, costs_most, summary};
 pub use crate::terminal::{TerminalOptions, terminal, wrap};
 pub use crate::warnings::evidence;
-
-/// Why a report could not be rendered.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReportError {
-    /// The CSV writer refused a row.
-    #[error("csv: a row could not be written; the analysis is intact, use --format json instead")]
-    Csv(#[from] ::csv::Error),
-    /// What the CSV writer returned is not UTF-8.
-    #[error("csv: the table is not UTF-8; the analysis is unharmed, ask for --format json instead")]
-    NotUtf8(#[from] std::string::FromUtf8Error),
-}
