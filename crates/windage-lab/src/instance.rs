@@ -7,13 +7,12 @@ use windage_model::{ArmIndex, Event};
 use windage_plan::{Arm, Attach, Origin, Plan, Service};
 use windage_probe::{ArmProbe, cgroup::ArmCgroup};
 
-pub(crate) use crate::process_set::{Ground, Instance, beside, note_exits};
-
 use crate::LabError;
 use crate::addresses::{Allotted, allot};
 use crate::names::Names;
 use crate::preparation::{Prepared, prepare};
 use crate::process::Running;
+use crate::process_set::{Ground, Instance};
 use crate::readiness::await_ready;
 
 /// Which services of a plan belong to a set.

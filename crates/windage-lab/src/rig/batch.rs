@@ -9,9 +9,9 @@ use windage_record::Entry;
 
 use crate::LabError;
 use crate::drive::{Driven, drive_process};
-use crate::instance::{Ground, Instance};
 use crate::preparation::{Prepared, prepare};
 use crate::process::trouble;
+use crate::process_set::{Ground, Instance};
 use crate::resident::self_report::About;
 
 /// Prepares to start the one program of a batch plan for an arm.

@@ -8,8 +8,8 @@ use super::residents::Residents;
 use super::setting::Setting;
 use crate::LabError;
 use crate::drive::HttpDriver;
-use crate::instance::{Ground, Instance};
 use crate::names::Names;
+use crate::process_set::{Ground, Instance};
 use crate::target::target;
 
 /// How a launch is driven.

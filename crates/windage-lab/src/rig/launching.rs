@@ -14,9 +14,10 @@ use super::driver::Driver;
 use super::outside_windows::Outside;
 use super::services::Services;
 use crate::LabError;
-use crate::instance::{Instance, Part, launch, note_exits};
+use crate::instance::{Part, launch};
 use crate::losses::Losses;
 use crate::names::Names;
+use crate::process_set::{Instance, note_exits};
 use crate::readings::Reading;
 use crate::warnings::what_failed;
 

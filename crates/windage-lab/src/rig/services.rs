@@ -19,7 +19,7 @@ use super::switching::take_steps;
 use crate::LabError;
 use crate::drive::Driven;
 use crate::error::ServiceTrouble;
-use crate::instance::{Instance, note_exits};
+use crate::process_set::{Instance, note_exits};
 use crate::readings::{Credit, Meters, Reading};
 use crate::receiving::Receiving;
 use crate::resident::self_report::About;

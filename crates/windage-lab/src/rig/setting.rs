@@ -14,8 +14,8 @@ use windage_record::RunDir;
 
 use crate::LabError;
 use crate::clock::RunClock;
-use crate::instance::{Ground, Instance};
 use crate::names::Names;
+use crate::process_set::{Ground, Instance};
 
 /// Sleeps are cut into pieces of this length, so that Ctrl-C takes effect.
 const NAP: Duration = Duration::from_millis(50);

@@ -12,8 +12,8 @@ use super::setting::Setting;
 use crate::LabError;
 use crate::command_line::run_shell;
 use crate::control_request::Message;
-use crate::instance::Instance;
 use crate::log_tail::log_tail;
+use crate::process_set::Instance;
 
 /// The time limit of each command.
 const COMMAND_WITHIN: Duration = Duration::from_secs(30);

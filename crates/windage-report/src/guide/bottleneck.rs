@@ -1,10 +1,9 @@
 //! What limited a closed loop's throughput.
 
 use windage_analysis::ArmAnalysis;
-use windage_model::{LoadModel, Unit, WarningCode};
+use windage_model::{LoadModel, Metric, Unit, WarningCode};
 
 use super::Sweep;
-use super::observations::{OPEN, is_saturated};
 use crate::fact::one_line;
 use crate::number;
 
@@ -25,7 +24,7 @@ pub(super) fn bottleneck(sweep: &Sweep) -> String {
         .collect();
     match (analysis.design.load, judged.len(), free.len()) {
         (LoadModel::Batch, ..) => "not applicable: a program runs as fast as it can".to_owned(),
-        (_, 0, _) => format!("{OPEN}: nothing was measured"),
+        (_, 0, _) => "unknown: nothing was measured".to_owned(),
         (LoadModel::Open, all, free) => below(sweep, all - free),
         (LoadModel::Closed, _, 0) => {
             "the subject: it kept its cores busy at every level".to_owned()
@@ -63,9 +62,14 @@ fn elsewhere(sweep: &Sweep) -> String {
         format!("the generator used most of its core ({cores})")
     } else {
         format!(
-            "the generator ({cores}), what is behind the subject, or too few connections ({OPEN} \
+            "the generator ({cores}), what is behind the subject, or too few connections (unknown \
              which)"
         )
     };
     format!("{it}. Throughput lost understates the cost there; CPU does not")
+}
+
+/// Whether the subject was saturated while this metric was measured.
+fn is_saturated(arm: &ArmAnalysis, metric: Metric) -> Option<bool> {
+    arm.metrics.get(&metric).map(|result| result.saturated)
 }

@@ -4,7 +4,6 @@ use windage_analysis::{Against, BandPoint, Curve, CurveScale};
 use windage_model::{Direction, Interval};
 
 use super::Sweep;
-use super::observations::OPEN;
 use super::table::{own_value, share_of};
 use crate::fact::one_line;
 use crate::number;
@@ -22,7 +21,7 @@ pub(super) fn within(sweep: &Sweep, budget: f64) -> String {
         .collect();
     let of = format!("{} of {}", number::percent_short(budget), metric.label());
     let Some((lowest, of_lowest)) = costs.first() else {
-        return format!("{OPEN} what lies within {of}: no level has an interval in percent");
+        return format!("unknown what lies within {of}: no level has an interval in percent");
     };
     let affordable = costs.iter().take_while(|(_, cost)| cost.high < budget);
     let measured = match affordable.last() {
@@ -38,7 +37,7 @@ pub(super) fn within(sweep: &Sweep, budget: f64) -> String {
             share(of_lowest)
         ),
         None => format!(
-            "{OPEN} whether any level lies within {of}: {} costs {}",
+            "unknown whether any level lies within {of}: {} costs {}",
             level(*lowest),
             share(of_lowest)
         ),

@@ -4,7 +4,6 @@
 use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script};
 use windage_model::{Interval, Metric, Role};
 
-use super::observations::OPEN;
 use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE};
 use crate::rows::cpu_metric;
@@ -69,7 +68,7 @@ fn most_expensive(analysis: &Analysis) -> String {
     known.sort_by(|(_, a), (_, b)| b.estimate.total_cmp(&a.estimate));
     let name = |arm: &ArmAnalysis| format!("`{}`", one_line(&arm.name));
     match known.as_slice() {
-        [] => format!("{OPEN}: no treatment has an interval"),
+        [] => "unknown: no treatment has an interval".to_owned(),
         [(only, _)] => format!("{} is the only treatment", name(only)),
         [(first, of_first), rest @ ..] => {
             let near: Vec<String> = rest
@@ -82,7 +81,7 @@ fn most_expensive(analysis: &Analysis) -> String {
             } else {
                 let near = near.join(", ");
                 format!(
-                    "{OPEN}: {} takes the most CPU by its estimate, but its interval overlaps \
+                    "unknown: {} takes the most CPU by its estimate, but its interval overlaps \
                      those of {near}",
                     name(first)
                 )
