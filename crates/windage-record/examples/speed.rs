@@ -6,7 +6,6 @@
 //! folder, and removes it afterwards. A commit takes as long as FOLDER's file system needs to sync
 //! a block, so a folder in memory says nothing about it.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::io::Write;
@@ -15,13 +14,11 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    Activity, ArmCpu, ArmId, ArmIndex, Backend, Exchanges, LoadModel, MachineDelta, Order, Outlier,
-    Place, Role, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Exchanges, MachineDelta, Outlier, Place, StatusClasses, Window,
+    WindowCpu, fixtures,
 };
-use windage_record::{
-    DesignScope, Entry, Journal, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Timing,
-    read_histograms,
-};
+use windage_record::fixtures::manifest;
+use windage_record::{Entry, Journal, JournalWriter, RunDir, Timing, read_histograms};
 
 const USAGE: &str =
     "usage: speed [WINDOWS, by default 1000000] [FOLDER, by default the system's temporary folder]";
@@ -163,13 +160,6 @@ fn window(block: u32, position: u32) -> Window {
         }]
     };
     Window {
-        place: Place {
-            launch: 0,
-            round: 0,
-            block,
-            position,
-            arm: ArmIndex(2),
-        },
         started_ns,
         duration_ns: 100_213_456,
         stretch_ns: 112_345_678,
@@ -200,14 +190,16 @@ fn window(block: u32, position: u32) -> Window {
             steal_ns: 120_000,
             cpu_pressure_ns: Some(890_000),
         },
-        beside: Default::default(),
         rss_bytes: Some(23_456_789),
         activity: Some(Activity {
             page_faults: 12,
             context_switches: 812,
         }),
-        warnings: vec![],
         outliers: outliers(started_ns),
+        ..fixtures::window(Place {
+            position,
+            ..fixtures::place(0, block, 2)
+        })
     }
 }
 
@@ -222,64 +214,9 @@ fn response_times(window: &Window) -> Result<Histogram<u32>, Box<dyn Error>> {
 }
 
 fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
-    let arm = |index, name: &str, role| {
-        let id = ArmId::from_text(name).ok_or("an arm's name has no valid characters")?;
-        Ok::<_, Box<dyn Error>>(ManifestArm {
-            index: ArmIndex(index),
-            id,
-            name: name.to_owned(),
-            about: None,
-            role,
-            levels: BTreeMap::new(),
-            expected: None,
-            backend: Backend::Ok,
-            adds_to: None,
-            agents: Vec::new(),
-            bystander_of: None,
-            same_as: None,
-        })
-    };
-    let manifest = Manifest {
-        windage: env!("CARGO_PKG_VERSION").to_owned(),
-        run: "speed".to_owned(),
-        plan: "speed".to_owned(),
-        about: None,
-        plan_folder: "/plans".into(),
-        command: "windage run speed.toml".to_owned(),
-        started_unix_ns: 0,
-        seed: 1,
-        arms: vec![
-            arm(0, "off", Role::Baseline)?,
-            arm(1, "control", Role::Control)?,
-            arm(2, "otel", Role::Treatment)?,
-        ],
-        load: LoadScope {
-            regime: None,
-            model: LoadModel::Open,
-            rate_per_s: Some(2_000.0),
-            connections: 8,
-            request: None,
-            iterations: None,
-        },
-        other_loads: Vec::new(),
-        design: DesignScope {
-            window_ns: 100_000_000,
-            settle_ns: 10_000_000,
-            rounds: 1,
-            blocks_per_round: TIMED_BLOCKS,
-            warmup_ns: 0,
-            drain_ns: 0,
-            idle_ns: 0,
-            order: Order::Mirrored,
-            margin: 0.005,
-            subject_cores: 1,
-            placement: Vec::new(),
-            stop: None,
-        },
-    };
     Ok(RunDir::create(
         path,
-        &manifest,
+        &manifest(),
         "",
         "",
         &serde_json::Value::Null,

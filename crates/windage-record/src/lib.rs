@@ -11,6 +11,8 @@
 mod delivered;
 mod entry;
 mod error;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixtures;
 mod frame;
 mod histograms;
 mod journal;

@@ -264,43 +264,13 @@ fn arms_by_index(run: &RunDir) -> Result<Vec<ArmId>, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Manifest;
+    use crate::{Manifest, fixtures};
     use std::os::unix::fs::FileExt;
 
     fn run(directory: &std::path::Path) -> RunDir {
         let manifest = Manifest {
-            windage: "0.1.0".into(),
-            run: "r".into(),
-            plan: "p".into(),
-            about: None,
-            plan_folder: "/plans".into(),
-            command: "windage run p.toml".into(),
-            started_unix_ns: 0,
-            seed: 1,
-            arms: vec![],
-            load: crate::LoadScope {
-                regime: None,
-                model: windage_model::LoadModel::Closed,
-                rate_per_s: None,
-                connections: 8,
-                request: None,
-                iterations: None,
-            },
-            other_loads: Vec::new(),
-            design: crate::DesignScope {
-                window_ns: 1,
-                settle_ns: 1,
-                rounds: 1,
-                blocks_per_round: 1,
-                warmup_ns: 1,
-                drain_ns: 1,
-                idle_ns: 1,
-                order: windage_model::Order::Mirrored,
-                margin: 0.005,
-                subject_cores: 1,
-                placement: Vec::new(),
-                stop: None,
-            },
+            arms: Vec::new(),
+            ..fixtures::manifest()
         };
         RunDir::create(directory, &manifest, "", "", &serde_json::Value::Null).unwrap()
     }

@@ -8,18 +8,12 @@
     reason = "a sample that cannot be created fails the test"
 )]
 
-use std::collections::BTreeMap;
 use std::process::Command;
 
 use hdrhistogram::Histogram;
-use windage_model::{
-    ArmId, ArmIndex, Backend, Exchanges, LoadModel, MachineDelta, Order, Place, Role, Window,
-    WindowCpu,
-};
-use windage_record::{
-    DesignScope, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Times, Timing,
-    read_histograms,
-};
+use windage_model::Window;
+use windage_model::fixtures::{place, window as any_window};
+use windage_record::{JournalWriter, Manifest, RunDir, Times, Timing, fixtures, read_histograms};
 
 /// Prints a line for each interval: tag, start and end in ms since 1970, count, p50, p99.
 const SCRIPT: &str = "
@@ -100,58 +94,10 @@ fn at_quantile(times: &Times, share: f64) -> u64 {
 }
 
 fn manifest() -> Manifest {
-    let arm = |index, name: &str, role| ManifestArm {
-        index: ArmIndex(index),
-        id: ArmId::from_text(name).unwrap(),
-        name: name.to_owned(),
-        about: None,
-        role,
-        levels: BTreeMap::new(),
-        expected: None,
-        backend: Backend::Ok,
-        adds_to: None,
-        agents: Vec::new(),
-        bystander_of: None,
-        same_as: None,
-    };
-    Manifest {
-        windage: "0.1.0".to_owned(),
-        run: "readers".to_owned(),
-        plan: "readers".to_owned(),
-        about: None,
-        plan_folder: "/plans".into(),
-        command: "windage run readers.toml".to_owned(),
-        started_unix_ns: STARTED_UNIX_MS * 1_000_000,
-        seed: 1,
-        arms: vec![
-            arm(0, "off", Role::Baseline),
-            arm(1, "control", Role::Control),
-            arm(2, "otel, sampling 1.0", Role::Treatment),
-        ],
-        load: LoadScope {
-            regime: None,
-            model: LoadModel::Closed,
-            rate_per_s: None,
-            connections: 8,
-            request: Some("GET http://{app}/".to_owned()),
-            iterations: None,
-        },
-        other_loads: Vec::new(),
-        design: DesignScope {
-            window_ns: 100_000_000,
-            settle_ns: 10_000_000,
-            rounds: 1,
-            blocks_per_round: 3,
-            warmup_ns: 0,
-            drain_ns: 0,
-            idle_ns: 0,
-            order: Order::Mirrored,
-            margin: 0.005,
-            subject_cores: 1,
-            placement: Vec::new(),
-            stop: None,
-        },
-    }
+    let mut manifest = fixtures::manifest();
+    manifest.started_unix_ns = STARTED_UNIX_MS * 1_000_000;
+    manifest.arms[2] = fixtures::arm(2, "otel, sampling 1.0");
+    manifest
 }
 
 fn started_ms(block: u32, position: u32) -> u64 {
@@ -159,30 +105,12 @@ fn started_ms(block: u32, position: u32) -> u64 {
 }
 
 fn window(block: u32, position: u32) -> Window {
-    let arm = ArmIndex([0, 2, 2, 1][position as usize]);
-    Window {
-        place: Place {
-            launch: 0,
-            round: 0,
-            block,
-            position,
-            arm,
-        },
-        started_ns: started_ms(block, position) * 1_000_000,
-        duration_ns: 100_000_000,
-        stretch_ns: 112_000_000,
-        exchanges: Exchanges {
-            completed: 500,
-            ..Exchanges::default()
-        },
-        cpu: WindowCpu::default(),
-        machine: MachineDelta::default(),
-        beside: Default::default(),
-        rss_bytes: None,
-        activity: None,
-        warnings: vec![],
-        outliers: vec![],
-    }
+    let arm = [0, 2, 2, 1][position as usize];
+    let mut window = any_window(place(0, block, arm));
+    window.place.position = position;
+    window.started_ns = started_ms(block, position) * 1_000_000;
+    window.exchanges.completed = 500;
+    window
 }
 
 /// Skewed times upwards of `fastest_ns`, different for each window.

@@ -3,12 +3,11 @@
 use std::error::Error;
 
 use windage_model::{
-    AgentCycle, ArmId, ArmIndex, Backend, BpfProgram, BpfStatistics, CpuSource, LevelValue,
-    LoadModel, Order, Role,
+    AgentCycle, ArmId, ArmIndex, BpfProgram, BpfStatistics, CpuSource, LevelValue, LoadModel,
 };
 use windage_record::{
     DesignScope, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, LoadScope, Manifest,
-    ManifestArm, Placed, Profiled, RecordedProfile, RunDir, RunPart,
+    ManifestArm, Placed, Profiled, RecordedProfile, RunDir, RunPart, fixtures,
 };
 
 use crate::cases::{ArmOf, Case};
@@ -30,12 +29,12 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
         });
     let load = loads.next().expect("every case has a load");
     let rounds = case.rounds * u32::try_from(case.loads.len()).unwrap_or(1);
+    let any = fixtures::manifest();
     Manifest {
         windage: env!("CARGO_PKG_VERSION").to_owned(),
         run: run.to_owned(),
         plan: case.plan.clone(),
         about: Some(case.about.to_owned()),
-        plan_folder: "/".into(),
         command: "windage run plan.toml".to_owned(),
         started_unix_ns: case.started_unix_s * 1_000_000_000,
         seed: case.seed,
@@ -53,12 +52,10 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
             warmup_ns: 1_000_000_000,
             drain_ns: 1_000_000_000,
             idle_ns: 1_000_000_000,
-            order: Order::Mirrored,
-            margin: 0.005,
-            subject_cores: 1,
             placement: placement(case),
-            stop: None,
+            ..any.design
         },
+        ..any
     }
 }
 
@@ -81,29 +78,19 @@ fn placement(case: &Case) -> Vec<Placed> {
 fn manifest_arm(index: ArmIndex, of: &ArmOf) -> ManifestArm {
     let level = |sampling| ("sampling".to_owned(), LevelValue::Number(sampling));
     ManifestArm {
-        index,
-        id: ArmId::from_text(&of.id).expect("a plain word is an id"),
         name: of.name.clone(),
-        about: None,
-        role: match index.get() {
-            0 => Role::Baseline,
-            1 => Role::Control,
-            _ => Role::Treatment,
-        },
         levels: of.sampling.map(level).into_iter().collect(),
         expected: of.sampling.map(|sampling| Expected {
             traces_per_request: Some(sampling),
             ..Expected::default()
         }),
-        backend: Backend::Ok,
-        adds_to: None,
-        same_as: None,
         agents: if of.has_agent {
             vec!["agent".to_owned()]
         } else {
             Vec::new()
         },
         bystander_of: of.bystander_of.map(ArmIndex),
+        ..fixtures::arm(index.0, &of.id)
     }
 }
 

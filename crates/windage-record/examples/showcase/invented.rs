@@ -6,7 +6,7 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use windage_model::{
     Activity, ArmCpu, ArmIndex, Beside, Exchanges, LoadModel, MachineDelta, Outlier, Place,
-    StatusClasses, Warning, Window, WindowCpu,
+    StatusClasses, Warning, Window, WindowCpu, fixtures,
 };
 use windage_record::{Delivered, Ending, Entry, JournalWriter, RunDir};
 
@@ -169,7 +169,6 @@ impl<'a> Inventor<'a> {
         let agent_ns = has_agent.then_some(completed * 50_000);
         let kernel_threads_ns = watches.then_some(300_000);
         Window {
-            place,
             started_ns,
             duration_ns: WINDOW_NS,
             stretch_ns: WINDOW_NS + SETTLE_NS,
@@ -211,6 +210,7 @@ impl<'a> Inventor<'a> {
                 sent_ns: started_ns + 20_010_000,
                 completed_ns: started_ns + 29_000_000,
             }],
+            ..fixtures::window(place)
         }
     }
 

@@ -1,34 +1,20 @@
 //! Small sample runs.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use hdrhistogram::Histogram;
+use windage_model::fixtures::place;
 use windage_model::{
-    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LevelValue, LoadModel,
-    MachineDelta, Metric, Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, CpuSource, Exchanges, LevelValue, LoadModel, MachineDelta, Metric,
+    Outlier, Place, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
-    DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, ManifestArm,
-    Placed, RunDir, RunPart, StopScope,
+    DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed, RunDir,
+    RunPart, StopScope, fixtures,
 };
 
 pub(crate) fn manifest() -> Manifest {
-    let arm = |index, name: &str, role| ManifestArm {
-        index: ArmIndex(index),
-        id: ArmId::from_text(name).unwrap(),
-        name: name.to_owned(),
-        about: None,
-        role,
-        levels: BTreeMap::new(),
-        expected: None,
-        backend: Backend::Ok,
-        adds_to: None,
-        agents: Vec::new(),
-        bystander_of: None,
-        same_as: None,
-    };
-    let mut otel = arm(2, "otel, sampling 0.1", Role::Treatment);
+    let mut otel = fixtures::arm(2, "otel, sampling 0.1");
     otel.about = Some("One trace in ten.".to_owned());
     otel.levels
         .insert("sampling".to_owned(), LevelValue::Number(0.1));
@@ -40,40 +26,21 @@ pub(crate) fn manifest() -> Manifest {
         spans_per_request: None,
         events_per_request: None,
     });
+    let any = fixtures::manifest();
     Manifest {
-        windage: "0.1.0".to_owned(),
-        run: "go-http-7".to_owned(),
-        plan: "go-http".to_owned(),
-        about: None,
-        plan_folder: "/plans".into(),
-        command: "windage run go-http.toml".to_owned(),
         started_unix_ns: 1_763_632_800_123_456_789,
-        seed: 1,
-        arms: vec![
-            arm(0, "off", Role::Baseline),
-            arm(1, "off again", Role::Control),
-            otel,
-        ],
+        arms: vec![fixtures::arm(0, "off"), fixtures::arm(1, "off again"), otel],
         load: LoadScope {
-            regime: None,
             model: LoadModel::Open,
             rate_per_s: Some(2000.0),
-            connections: 8,
-            request: Some("GET http://{app}/".to_owned()),
-            iterations: None,
+            ..any.load
         },
-        other_loads: Vec::new(),
         design: DesignScope {
-            window_ns: 100_000_000,
-            settle_ns: 10_000_000,
             rounds: 3,
             blocks_per_round: 20,
             warmup_ns: 1_000_000_000,
             drain_ns: 1_000_000_000,
             idle_ns: 500_000_000,
-            order: Order::Mirrored,
-            margin: 0.005,
-            subject_cores: 1,
             placement: vec![
                 Placed {
                     part: RunPart::Service("app".to_owned()),
@@ -93,7 +60,9 @@ pub(crate) fn manifest() -> Manifest {
                 half_width: 0.005,
                 within_ns: 300_000_000_000,
             }),
+            ..any.design
         },
+        ..any
     }
 }
 
@@ -113,13 +82,6 @@ pub(crate) fn create(path: &Path) -> RunDir {
 pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
     let started_ns = u64::from(block * 8 + position) * 112_000_000 + 3_000_000_000;
     Window {
-        place: Place {
-            launch: 0,
-            round: 0,
-            block,
-            position,
-            arm: ArmIndex(arm),
-        },
         started_ns,
         duration_ns: 100_213_456,
         stretch_ns: 112_345_678,
@@ -156,14 +118,16 @@ pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
             steal_ns: 120_000,
             cpu_pressure_ns: Some(890_000),
         },
-        beside: Default::default(),
         rss_bytes: Some(23_456_789),
         activity: Some(Activity {
             page_faults: 12,
             context_switches: 812,
         }),
-        warnings: vec![],
         outliers: outliers(started_ns),
+        ..windage_model::fixtures::window(Place {
+            position,
+            ..place(0, block, arm)
+        })
     }
 }
 
