@@ -19,8 +19,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, spa
 use prost::Message;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Exchanges, MachineDelta, Place, Warning, Window,
-    WindowCpu,
+    Activity, ArmCpu, ArmIndex, CpuSource, Exchanges, Place, Warning, Window, WindowCpu, fixtures,
 };
 use windage_record::{
     Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
@@ -271,13 +270,6 @@ fn warning() -> Warning {
 
 fn window(arm: ArmIndex, warnings: Vec<Warning>) -> Window {
     Window {
-        place: Place {
-            launch: 0,
-            round: 0,
-            block: 0,
-            position: u32::from(arm.0),
-            arm,
-        },
         started_ns: 3_000_000_000,
         duration_ns: 100_213_456,
         stretch_ns: 112_345_678,
@@ -293,14 +285,15 @@ fn window(arm: ArmIndex, warnings: Vec<Warning>) -> Window {
             }],
             ..WindowCpu::default()
         },
-        machine: MachineDelta::default(),
         rss_bytes: Some(23_456_789),
         activity: Some(Activity {
             page_faults: 12,
             context_switches: 812,
         }),
         warnings,
-        outliers: vec![],
-        beside: Beside::default(),
+        ..fixtures::window(Place {
+            position: u32::from(arm.0),
+            ..fixtures::place(0, 0, arm.0)
+        })
     }
 }

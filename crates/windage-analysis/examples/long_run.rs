@@ -21,12 +21,13 @@ use std::time::Instant;
 use hdrhistogram::Histogram;
 use windage_analysis::{Records, analyse, detailed, of_run_directory};
 use windage_model::{
-    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta,
-    Order, Outlier, Place, Role, StatusClasses, Warning, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, CpuSource, Exchanges, LoadModel, MachineDelta, Outlier, Place,
+    StatusClasses, Warning, Window, WindowCpu, fixtures,
 };
+use windage_record::fixtures::{arm, manifest as any_manifest};
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd,
-    LaunchedArm, LoadScope, Manifest, ManifestArm, RunDir,
+    LaunchedArm, Manifest, RunDir,
 };
 
 const USAGE: &str = "usage: long_run make FOLDER [ARMS [WINDOWS]], or: long_run analyse FOLDER";
@@ -223,7 +224,6 @@ impl Maker {
             _ => vec![],
         };
         Window {
-            place,
             started_ns,
             duration_ns: WINDOW_NS,
             stretch_ns: WINDOW_NS + SETTLE_NS,
@@ -253,7 +253,6 @@ impl Maker {
                 steal_ns: self.random.below(2) * 10_000_000,
                 cpu_pressure_ns: Some(self.random.below(2_000_000)),
             },
-            beside: Default::default(),
             rss_bytes: Some(40_000_000 + self.random.below(1_000_000)),
             activity: Some(Activity {
                 page_faults: self.random.below(10),
@@ -267,6 +266,7 @@ impl Maker {
                     completed_ns: started_ns + i * 20_000_000 + 9_000_000 / i,
                 })
                 .collect(),
+            ..fixtures::window(place)
         }
     }
 
@@ -337,61 +337,21 @@ fn ns(time: f64) -> u64 {
 }
 
 fn manifest(arms: u16) -> Manifest {
-    let arm = |index: u16| {
-        let (name, role) = match index {
-            0 => ("off".to_owned(), Role::Baseline),
-            1 => ("control".to_owned(), Role::Control),
-            _ => (format!("level-{index}"), Role::Treatment),
-        };
-        ManifestArm {
-            index: ArmIndex(index),
-            id: ArmId::from_text(&name).expect("a plain word is an id"),
-            name,
-            about: None,
-            role,
-            levels: Default::default(),
-            expected: None,
-            backend: Backend::Ok,
-            adds_to: None,
-            same_as: None,
-            agents: Vec::new(),
-            bystander_of: None,
-        }
+    let mut manifest = any_manifest();
+    manifest
+        .arms
+        .extend((3..arms).map(|index| arm(index, &format!("level-{index}"))));
+    manifest.load.model = LoadModel::Open;
+    manifest.design = DesignScope {
+        window_ns: WINDOW_NS,
+        settle_ns: SETTLE_NS,
+        rounds: ROUNDS,
+        blocks_per_round: 0,
+        drain_ns: 1_000_000_000,
+        idle_ns: 1_000_000_000,
+        ..manifest.design
     };
-    Manifest {
-        windage: env!("CARGO_PKG_VERSION").to_owned(),
-        run: "long-run".to_owned(),
-        plan: "long-run".to_owned(),
-        about: None,
-        plan_folder: "/".into(),
-        command: "long_run make".to_owned(),
-        started_unix_ns: 1_767_225_600_000_000_000,
-        seed: 1,
-        arms: (0..arms).map(arm).collect(),
-        load: LoadScope {
-            regime: None,
-            model: LoadModel::Open,
-            rate_per_s: None,
-            connections: 8,
-            request: None,
-            iterations: None,
-        },
-        other_loads: Vec::new(),
-        design: DesignScope {
-            window_ns: WINDOW_NS,
-            settle_ns: SETTLE_NS,
-            rounds: ROUNDS,
-            blocks_per_round: 0,
-            warmup_ns: 0,
-            drain_ns: 1_000_000_000,
-            idle_ns: 1_000_000_000,
-            order: Order::Mirrored,
-            margin: 0.005,
-            subject_cores: 1,
-            placement: Vec::new(),
-            stop: None,
-        },
-    }
+    manifest
 }
 
 fn launch(launch: u32, arms: u16) -> Launch {

@@ -4,13 +4,13 @@ pub(crate) mod run_directory;
 
 use std::convert::Infallible;
 
+use windage_model::fixtures::place;
 use windage_model::{
-    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta,
-    Order, Place, Reason, Role, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, CpuSource, Exchanges, MachineDelta, Reason, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
-    LoadScope, Manifest, ManifestArm,
+    Manifest, fixtures,
 };
 
 use crate::wire::{self, Sentences};
@@ -56,7 +56,6 @@ impl Recorded {
     }
 }
 
-/// A valid window of a thousand requests that cost 50 µs each.
 /// Codes in place of sentences.
 struct Codes;
 
@@ -84,45 +83,30 @@ pub(crate) fn comparison_to_json(compared: &Compared) -> serde_json::Value {
     wire::comparison_to_json(compared, &Codes)
 }
 
+/// A valid window of a thousand requests that cost 50 µs each.
 pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
+    let of = windage_model::fixtures::window(place(launch, block, arm));
     Window {
-        place: Place {
-            launch,
-            round: launch,
-            block,
-            position: 0,
-            arm: ArmIndex(arm),
-        },
-        started_ns: u64::from(block) * 1_000_000_000,
-        duration_ns: 100_000_000,
-        stretch_ns: 110_000_000,
         exchanges: Exchanges {
-            intended: 1000,
-            sent: 1000,
-            completed: 1000,
             settle_completed: 100,
-            status: StatusClasses([0, 1000, 0, 0, 0]),
-            ..Exchanges::default()
+            ..of.exchanges
         },
         cpu: WindowCpu {
-            in_window_ns: Some(50_000_000),
             settle_ns: 5_000_000,
             generator_ns: 6_000_000,
             windage_ns: 7_000_000,
-            ..WindowCpu::default()
+            ..of.cpu
         },
         machine: MachineDelta {
             busy_ns: Some(60_000_000),
             ..MachineDelta::default()
         },
-        beside: Default::default(),
         rss_bytes: Some(10_000_000),
         activity: Some(Activity {
             page_faults: 3,
             context_switches: 2000,
         }),
-        warnings: Vec::new(),
-        outliers: Vec::new(),
+        ..of
     }
 }
 
@@ -187,70 +171,22 @@ pub(crate) fn delivered(launch: u32, arm: u16, requests: u64, roots: u64) -> Del
     }
 }
 
-fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> ManifestArm {
-    ManifestArm {
-        index: ArmIndex(index),
-        id: ArmId::from_text(name).unwrap(),
-        name: name.to_owned(),
-        about: None,
-        role,
-        levels: Default::default(),
-        expected,
-        backend: Backend::Ok,
-        adds_to: None,
-        same_as: None,
-        agents: Vec::new(),
-        bystander_of: None,
-    }
-}
-
 /// A run of `rounds` × 10 blocks over off, control and one treatment that costs a fifth more in its
 /// windows and defers another 2 µs per request; the machine's speed drifts by 40 %.
 pub(crate) fn records(rounds: u32) -> Recorded {
-    let every_trace = Expected {
+    let mut manifest = fixtures::manifest();
+    manifest.arms[2].expected = Some(Expected {
         traces_per_request: Some(1.0),
-        spans_per_request: None,
-        events_per_request: None,
+        ..Expected::default()
+    });
+    manifest.design = DesignScope {
+        rounds,
+        drain_ns: 1_000_000_000,
+        idle_ns: 100_000_000,
+        ..manifest.design
     };
     let mut records = Recorded {
-        manifest: Manifest {
-            windage: "0.1.0".into(),
-            run: "20260101-000000-fixture".into(),
-            plan: "fixture".into(),
-            about: None,
-            plan_folder: "/plans".into(),
-            command: "windage run fixture.toml".into(),
-            started_unix_ns: 1_767_225_600_000_000_000,
-            seed: 1,
-            arms: vec![
-                arm(0, "off", Role::Baseline, None),
-                arm(1, "control", Role::Control, None),
-                arm(2, "otel", Role::Treatment, Some(every_trace)),
-            ],
-            load: LoadScope {
-                regime: None,
-                model: LoadModel::Closed,
-                rate_per_s: None,
-                connections: 8,
-                request: Some("GET http://{app}/".into()),
-                iterations: None,
-            },
-            other_loads: Vec::new(),
-            design: DesignScope {
-                window_ns: 100_000_000,
-                settle_ns: 10_000_000,
-                rounds,
-                blocks_per_round: 10,
-                warmup_ns: 0,
-                drain_ns: 1_000_000_000,
-                idle_ns: 100_000_000,
-                order: Order::Mirrored,
-                margin: 0.005,
-                subject_cores: 1,
-                placement: Vec::new(),
-                stop: None,
-            },
-        },
+        manifest,
         launches: Vec::new(),
         windows: Vec::new(),
         ends: Vec::new(),

@@ -62,19 +62,12 @@ impl Pressure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conduct::tests::fakes::window;
-    use windage_model::{ArmIndex, Place};
+    use windage_model::fixtures;
 
     const SECOND_NS: u64 = 1_000_000_000;
 
     fn look(pressure: &mut Pressure, pressure_ns: Option<u64>) -> Option<Spike> {
-        let mut window = window(Place {
-            launch: 0,
-            round: 0,
-            block: 0,
-            position: 0,
-            arm: ArmIndex(2),
-        });
+        let mut window = fixtures::window(fixtures::place(0, 0, 2));
         window.duration_ns = SECOND_NS;
         window.machine.cpu_pressure_ns = pressure_ns;
         pressure.look(&window)

@@ -60,11 +60,10 @@ mod tests {
     use super::*;
     use std::path::Path;
     use windage_load::Recording;
-    use windage_model::{ArmIndex, Place};
+    use windage_model::fixtures::{place, window};
     use windage_plan::Plan;
     use windage_record::{Ending, JournalWriter};
 
-    use crate::conduct::tests::fakes::window;
     use crate::{RunOptions, manifest, run_order};
 
     const PLAN: &str = "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{listen}']\n\
@@ -124,13 +123,8 @@ mod tests {
         journal.push(&Entry::LaunchStarted(launch(0))).unwrap();
         for (block, whole) in [(0, true), (1, false)] {
             for position in 0..2 {
-                let measured = window(Place {
-                    launch: 0,
-                    round: 0,
-                    block,
-                    position,
-                    arm: ArmIndex::BASELINE,
-                });
+                let mut measured = window(place(0, block, 0));
+                measured.place.position = position;
                 journal
                     .window(&measured, &times.response_time, &times.service_time)
                     .unwrap();

@@ -67,42 +67,10 @@ pub(crate) fn what_failed(warning: &Warning) -> String {
 mod tests {
     use super::*;
     use windage_load::SubjectCpu;
-    use windage_model::WarningCode;
-    use windage_model::{
-        ArmCpu, ArmIndex, Exchanges, LoadModel, MachineDelta, Place, StatusClasses, WindowCpu,
-    };
+    use windage_model::{ArmCpu, ArmIndex, LoadModel, WarningCode, fixtures};
 
     fn sound() -> Window {
-        Window {
-            place: Place {
-                launch: 0,
-                round: 0,
-                block: 0,
-                position: 0,
-                arm: ArmIndex(2),
-            },
-            started_ns: 0,
-            duration_ns: 100_000_000,
-            stretch_ns: 110_000_000,
-            exchanges: Exchanges {
-                intended: 1000,
-                sent: 1000,
-                completed: 1000,
-                status: StatusClasses([0, 1000, 0, 0, 0]),
-                ..Exchanges::default()
-            },
-            cpu: WindowCpu {
-                in_window_ns: Some(50_000_000),
-                generator_ns: 10_000_000,
-                ..WindowCpu::default()
-            },
-            machine: MachineDelta::default(),
-            beside: Default::default(),
-            rss_bytes: None,
-            activity: None,
-            warnings: Vec::new(),
-            outliers: Vec::new(),
-        }
+        fixtures::window(fixtures::place(0, 0, 2))
     }
 
     /// The facts about that window's load.

@@ -85,18 +85,16 @@ fn chain_to(end: &ManifestArm, arms: &[ManifestArm]) -> Option<Chain> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use windage_record::fixtures;
 
     /// Arms by what each adds to and is the same as.
     fn arms(of: &[(Option<u16>, Option<u16>)]) -> Vec<ManifestArm> {
-        let any = fixture::records(1).manifest.arms[2].clone();
         let arms = (0u16..)
             .zip(of)
             .map(|(index, (adds_to, same_as))| ManifestArm {
-                index: ArmIndex(index),
                 adds_to: adds_to.map(ArmIndex),
                 same_as: same_as.map(ArmIndex),
-                ..any.clone()
+                ..fixtures::arm(index, "any")
             });
         arms.collect()
     }

@@ -1,7 +1,7 @@
 //! Stages of known cost.
 
-use windage_model::{ArmCpu, ArmId, ArmIndex, LoadModel, Order, Role};
-use windage_record::{Expected, ManifestArm};
+use windage_model::{ArmCpu, ArmIndex, LoadModel, Order};
+use windage_record::{Expected, ManifestArm, fixtures};
 
 use super::*;
 use crate::fixture::{self, Recorded, noise};
@@ -22,21 +22,13 @@ fn chance(seed: u64, counter: u64) -> f64 {
 /// windows, and the given launch luck.
 fn chain_of(costs_us: &[f64], rounds: u32, luck: f64, seed: u64) -> Recorded {
     let mut run = fixture::records(0);
-    let any = run.manifest.arms[2].clone();
+    run.manifest.arms.truncate(2);
     let count = u16::try_from(costs_us.len()).unwrap();
     for index in 2..count {
-        let arm = ManifestArm {
-            index: ArmIndex(index),
-            id: ArmId::from_text(&format!("arm {index}")).unwrap(),
-            name: format!("arm {index}"),
-            role: Role::Treatment,
+        run.manifest.arms.push(ManifestArm {
             adds_to: Some(ArmIndex(if index == 2 { 0 } else { index - 1 })),
-            same_as: None,
-            expected: None,
-            ..any.clone()
-        };
-        run.manifest.arms.truncate(usize::from(index));
-        run.manifest.arms.push(arm);
+            ..fixtures::arm(index, &format!("arm {index}"))
+        });
     }
     let whole = run.manifest.arms.last_mut().unwrap();
     whole.adds_to = None;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use super::*;
 use fakes::{FakeJournal, Fate, Given, NeverUp, Outcome, Script, conducted};
 
-pub(crate) mod fakes;
+mod fakes;
 mod stop;
 
 fn from_the_start(script: Script) -> Outcome {

@@ -8,9 +8,9 @@ mod warnings;
 mod whole_runs;
 
 use windage_model::{
-    AgentCycle, ArmId, ArmIndex, Beside, BpfProgram, BpfStatistics, Metric, Order, Role, Window,
+    AgentCycle, ArmIndex, Beside, BpfProgram, BpfStatistics, Metric, Order, Role, Window,
 };
-use windage_record::{Entry, ManifestArm};
+use windage_record::{Entry, ManifestArm, fixtures};
 
 use crate::compare::Rules;
 use crate::fixture::{self, Recorded, noise};
@@ -35,22 +35,13 @@ const REST_US: f64 = 3.0;
 fn run(rounds: u32, blocks: u32) -> Recorded {
     let mut run = fixture::records(0);
     run.manifest.design.rounds = rounds;
-    let any = run.manifest.arms.pop().unwrap();
-    run.manifest.arms.push(ManifestArm {
-        id: ArmId::from_text("agent").unwrap(),
-        name: "agent".to_owned(),
-        expected: None,
+    run.manifest.arms[2] = ManifestArm {
         agents: vec!["otel".to_owned()],
-        ..any.clone()
-    });
+        ..fixtures::arm(2, "agent")
+    };
     run.manifest.arms.push(ManifestArm {
-        index: BYSTANDER,
-        id: ArmId::from_text("bystander").unwrap(),
-        name: "bystander".to_owned(),
-        role: Role::Treatment,
-        expected: None,
         bystander_of: Some(WATCHED),
-        ..any
+        ..fixtures::arm(BYSTANDER.0, "bystander")
     });
     for round in 0..rounds {
         let mut launch = fixture::launch(round, &[0, 1, 2, 3]);

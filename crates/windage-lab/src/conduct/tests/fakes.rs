@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use windage_load::Recording;
-use windage_model::{Exchanges, MachineDelta, Order, WindowCpu};
+use windage_model::{Order, fixtures};
 use windage_plan::{Design, Length};
 
 use super::*;
@@ -106,7 +106,7 @@ impl Launched for FakeLaunch<'_, '_> {
         self.rig.passes(WINDOW);
         let fate = (self.rig.script)(self.rig.windows, place);
         self.rig.windows += 1;
-        let mut window = window(place);
+        let mut window = fixtures::window(place);
         match fate {
             Fate::Fine => {}
             Fate::Dies => {
@@ -213,27 +213,6 @@ impl Journal for FakeJournal {
 
     fn commit(&mut self) -> Result<(), RecordError> {
         Ok(())
-    }
-}
-
-/// A window in which a request was answered.
-pub(crate) fn window(place: Place) -> Window {
-    Window {
-        place,
-        started_ns: 0,
-        duration_ns: 1,
-        stretch_ns: 1,
-        exchanges: Exchanges {
-            completed: 1,
-            ..Exchanges::default()
-        },
-        cpu: WindowCpu::default(),
-        machine: MachineDelta::default(),
-        beside: Default::default(),
-        rss_bytes: None,
-        activity: None,
-        warnings: Vec::new(),
-        outliers: Vec::new(),
     }
 }
 

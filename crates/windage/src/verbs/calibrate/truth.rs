@@ -129,27 +129,13 @@ fn share(of: &Account) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use windage_model::{ArmId, ArmIndex, Role};
-
     use super::*;
 
     fn arm(level: Option<(&str, f64)>) -> ManifestArm {
         let levels = level.map(|(name, value)| (name.to_owned(), LevelValue::Number(value)));
         ManifestArm {
-            index: ArmIndex(1),
-            id: ArmId::from_text("arm").unwrap(),
-            name: "arm".to_owned(),
-            about: None,
-            role: Role::Treatment,
-            levels: levels.into_iter().collect::<BTreeMap<_, _>>(),
-            expected: None,
-            backend: windage_model::Backend::Ok,
-            adds_to: None,
-            agents: Vec::new(),
-            bystander_of: None,
-            same_as: None,
+            levels: levels.into_iter().collect(),
+            ..windage_record::fixtures::arm(2, "arm")
         }
     }
 
