@@ -19,7 +19,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, spa
 use prost::Message;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, CpuSource, Exchanges, Place, Warning, Window, WindowCpu, fixtures,
+    ArmCpu, ArmIndex, CpuSource, Exchanges, Place, Warning, Window, WindowCpu, fixtures,
 };
 use windage_record::{
     Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
@@ -286,10 +286,6 @@ fn window(arm: ArmIndex, warnings: Vec<Warning>) -> Window {
             ..WindowCpu::default()
         },
         rss_bytes: Some(23_456_789),
-        activity: Some(Activity {
-            page_faults: 12,
-            context_switches: 812,
-        }),
         warnings,
         ..fixtures::window(Place {
             position: u32::from(arm.0),

@@ -255,8 +255,8 @@ impl Maker {
             },
             rss_bytes: Some(40_000_000 + self.random.below(1_000_000)),
             activity: Some(Activity {
-                page_faults: self.random.below(10),
                 context_switches: completed * 2,
+                ..fixtures::activity()
             }),
             warnings,
             outliers: (1..4)

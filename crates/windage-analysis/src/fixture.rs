@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use windage_model::fixtures::place;
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, CpuSource, Exchanges, MachineDelta, Reason, Window, WindowCpu,
+    ArmCpu, ArmIndex, CpuSource, Exchanges, MachineDelta, Reason, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
@@ -102,10 +102,6 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
             ..MachineDelta::default()
         },
         rss_bytes: Some(10_000_000),
-        activity: Some(Activity {
-            page_faults: 3,
-            context_switches: 2000,
-        }),
         ..of
     }
 }

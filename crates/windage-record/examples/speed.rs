@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Exchanges, MachineDelta, Outlier, Place, StatusClasses, Window,
-    WindowCpu, fixtures,
+    ArmCpu, ArmIndex, Exchanges, MachineDelta, Outlier, Place, StatusClasses, Window, WindowCpu,
+    fixtures,
 };
 use windage_record::fixtures::manifest;
 use windage_record::{Entry, Journal, JournalWriter, RunDir, Timing, read_histograms};
@@ -191,10 +191,6 @@ fn window(block: u32, position: u32) -> Window {
             cpu_pressure_ns: Some(890_000),
         },
         rss_bytes: Some(23_456_789),
-        activity: Some(Activity {
-            page_faults: 12,
-            context_switches: 812,
-        }),
         outliers: outliers(started_ns),
         ..fixtures::window(Place {
             position,

@@ -201,8 +201,8 @@ impl<'a> Inventor<'a> {
             rss_bytes: (!of.is_unreadable)
                 .then(|| whole(4e7 * (1.0 + of.costs)) + self.random.below(1_000_000)),
             activity: Some(Activity {
-                page_faults: self.random.below(10),
                 context_switches: completed * 2,
+                ..fixtures::activity()
             }),
             warnings: self.warnings(of.fails),
             outliers: vec![Outlier {

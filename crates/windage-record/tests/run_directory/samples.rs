@@ -5,8 +5,8 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use windage_model::fixtures::place;
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, CpuSource, Exchanges, LevelValue, LoadModel, MachineDelta, Metric,
-    Outlier, Place, StatusClasses, Window, WindowCpu,
+    ArmCpu, ArmIndex, CpuSource, Exchanges, LevelValue, LoadModel, MachineDelta, Metric, Outlier,
+    Place, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed, RunDir,
@@ -119,10 +119,6 @@ pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
             cpu_pressure_ns: Some(890_000),
         },
         rss_bytes: Some(23_456_789),
-        activity: Some(Activity {
-            page_faults: 12,
-            context_switches: 812,
-        }),
         outliers: outliers(started_ns),
         ..windage_model::fixtures::window(Place {
             position,
