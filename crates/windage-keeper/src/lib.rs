@@ -38,6 +38,9 @@ mod launch;
 mod lookup;
 mod process_tree;
 mod reap;
+#[cfg(test)]
+#[path = "../../windage/tests/quick/skip.rs"]
+mod skip;
 mod start;
 mod wire;
 

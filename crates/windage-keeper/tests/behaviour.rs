@@ -1,9 +1,11 @@
 //! What a keeper does for Windage, with each containment.
 
-// clippy.toml allows both in functions marked `#[test]`; shared helpers need this attribute.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+// clippy.toml allows it in functions marked `#[test]`; shared helpers need this attribute.
+#![allow(clippy::unwrap_used)]
 
 mod ground;
+#[path = "../../windage/tests/quick/skip.rs"]
+mod skip;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,6 +17,8 @@ use ground::{assert_gone, containments, eventually, keeper, living, log, marker,
 use windage_keeper::{
     Child, Containment, ExitStatusKind, Keeper, KeeperError, KeeperOptions, MAX_CHILDREN, Spawn,
 };
+
+use crate::skip::skip;
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -365,8 +369,10 @@ fn cgroups_are_entered_and_removed_at_the_end() {
     let dir = parent.join(&name);
     for containment in containments() {
         if !parent.exists() || fs::create_dir_all(dir.join("arm")).is_err() {
-            eprintln!("not tested: no permission to create {}", dir.display());
-            return;
+            return skip(
+                "cgroups_are_entered_and_removed_at_the_end",
+                &format!("cannot create {}", dir.display()),
+            );
         }
         let work = tempfile::tempdir().unwrap();
         let mut keeper = keeper(containment, &marker());

@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod ground;
+#[path = "../../windage/tests/quick/skip.rs"]
+mod skip;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,6 +21,8 @@ use ground::{
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use windage_keeper::Containment;
+
+use crate::skip::skip;
 
 /// The process to kill.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,7 +118,8 @@ fn kill_once(containment: Containment, victim: Victim, point: u64, delay: Durati
 
 fn kill_at_random_points(containment: Containment, victim: Victim, points: u64) {
     if !containments().contains(&containment) {
-        return;
+        let test = format!("{victim:?} is killed under {containment:?}");
+        return skip(&test, "not root");
     }
     let mut random = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
     let mut slowest = Duration::ZERO;
@@ -322,8 +327,10 @@ fn a_keeper_ignores_a_terminals_signals() {
 fn a_containment_that_works_is_chosen_without_privilege() {
     const NOBODY: u32 = 65534;
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("not tested: needs root to become someone else");
-        return;
+        return skip(
+            "a_containment_that_works_is_chosen_without_privilege",
+            "needs root to become someone else",
+        );
     }
     let (run_id, dir) = (marker(), tempfile::tempdir().unwrap());
     std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();

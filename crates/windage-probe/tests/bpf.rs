@@ -6,6 +6,9 @@
     reason = "clippy.toml allows it in tests, but not in their helper functions"
 )]
 
+#[path = "../../windage/tests/quick/skip.rs"]
+mod skip;
+
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -13,6 +16,8 @@ use std::time::{Duration, Instant};
 
 use windage_probe::bpf::{Bpf, KernelBpf, Objects, Program};
 use windage_probe::{KernelThreadsProbe, Linux, ProbeError};
+
+use crate::skip::skip;
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -81,14 +86,18 @@ fn an_agents_program_appears_runs_and_vanishes() {
     let before = match KernelBpf.objects() {
         Ok(objects) => objects,
         Err(error @ (ProbeError::BpfNotPermitted { .. } | ProbeError::NoBpf)) => {
-            eprintln!("SKIPPED: {error}");
-            return;
+            return skip(
+                "an_agents_program_appears_runs_and_vanishes",
+                &error.to_string(),
+            );
         }
         Err(error) => panic!("{error}"),
     };
     let Some(child) = bpftrace() else {
-        eprintln!("SKIPPED: bpftrace is not installed");
-        return;
+        return skip(
+            "an_agents_program_appears_runs_and_vanishes",
+            "bpftrace is not installed",
+        );
     };
     let mut agent = Agent(child);
     let new = || KernelBpf.objects().unwrap().since(&before);
@@ -129,8 +138,10 @@ fn the_kernels_threads_use_cpu_and_it_is_never_less() {
     let mut probe = match KernelThreadsProbe::new(&Linux) {
         Ok(probe) => probe,
         Err(error @ ProbeError::NoKernelThreads) => {
-            eprintln!("SKIPPED: {error}");
-            return;
+            return skip(
+                "the_kernels_threads_use_cpu_and_it_is_never_less",
+                &error.to_string(),
+            );
         }
         Err(error) => panic!("{error}"),
     };

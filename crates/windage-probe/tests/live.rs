@@ -6,6 +6,9 @@
     reason = "clippy.toml allows it in tests, but not in their helper functions"
 )]
 
+#[path = "../../windage/tests/quick/skip.rs"]
+mod skip;
+
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,6 +16,8 @@ use std::time::{Duration, Instant};
 use windage_model::CpuSource;
 use windage_probe::cgroup::CgroupTree;
 use windage_probe::{ArmProbe, Linux, MachineProbe, SelfProbe, ThreadClock};
+
+use crate::skip::skip;
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -104,15 +109,16 @@ fn a_busy_process_is_seen_by_its_clock() {
 #[test]
 fn a_busy_process_is_seen_by_its_group() {
     let Some(tree) = CgroupTree::detect(&Linux) else {
-        eprintln!("SKIPPED: no control groups are mounted");
-        return;
+        return skip(
+            "a_busy_process_is_seen_by_its_group",
+            "no control groups are mounted",
+        );
     };
     let mut group = match tree.create("live-test") {
         Ok(group) => group,
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
             assert!(!nix::unistd::Uid::effective().is_root(), "as root: {error}");
-            return;
+            return skip("a_busy_process_is_seen_by_its_group", &error.to_string());
         }
     };
     let dirs = group.dirs.clone();
@@ -138,15 +144,19 @@ fn version_2_accounts_where_it_is_mounted() {
     let mounts = windage_probe::parse::cgroup::mounts(&info);
     let v2 = windage_probe::parse::cgroup::Hierarchy::V2;
     let Some(mount) = mounts.into_iter().find(|mount| mount.hierarchy == v2) else {
-        eprintln!("SKIPPED: no control groups of version 2 are mounted");
-        return;
+        return skip(
+            "version_2_accounts_where_it_is_mounted",
+            "no control groups of version 2 are mounted",
+        );
     };
     let dir = mount
         .point
         .join(format!("windage-{}-live-test-v2", std::process::id()));
     if let Err(error) = std::fs::create_dir(&dir) {
-        eprintln!("SKIPPED: cannot make {}: {error}", dir.display());
-        return;
+        return skip(
+            "version_2_accounts_where_it_is_mounted",
+            &format!("cannot make {}: {error}", dir.display()),
+        );
     }
     let shell = Shell::start("read -r line < /dev/zero", |_| {});
     let entered = std::fs::write(dir.join("cgroup.procs"), shell.id().to_string());
@@ -183,7 +193,10 @@ fn own_memory_is_charged_where_it_is_shared() {
     match probe.pss_bytes() {
         // Shared libraries count in part only; other tests' threads may add pages meanwhile.
         Ok(pss) => assert!(pss > 0 && pss < peak + (64 << 20), "{pss} of {peak}"),
-        Err(error) => eprintln!("SKIPPED: {error}"),
+        Err(error) => skip(
+            "own_memory_is_charged_where_it_is_shared",
+            &error.to_string(),
+        ),
     }
 }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use windage_keeper::{Containment, Keeper, KeeperOptions, Spawn};
 
+use crate::skip::skip;
+
 /// How long after a death the last process may live.
 pub(crate) const GONE_WITHIN: Duration = Duration::from_secs(5);
 
@@ -21,7 +23,7 @@ pub(crate) fn containments() -> Vec<Containment> {
     if nix::unistd::geteuid().is_root() {
         Containment::ALL.to_vec()
     } else {
-        eprintln!("not root: only the subreaper is tested");
+        skip("windage-keeper", "not root: only the subreaper is tested");
         vec![Containment::Subreaper]
     }
 }

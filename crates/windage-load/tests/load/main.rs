@@ -13,4 +13,7 @@ mod protocols;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+#[path = "../../../windage/tests/quick/skip.rs"]
+mod skip;
+#[cfg(test)]
 mod threads;

@@ -16,6 +16,7 @@ use windage_load::{
 use windage_model::Exchanges;
 
 use crate::server::repeat_until;
+use crate::skip::skip;
 
 const LASTS: Duration = Duration::from_millis(200);
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -122,8 +123,7 @@ fn a_unix_socket() {
 #[test]
 fn ipv6() {
     let Ok(listener) = TcpListener::bind("[::1]:0") else {
-        // Skipped on a machine without IPv6.
-        return;
+        return skip("ipv6", "this machine has no IPv6");
     };
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
