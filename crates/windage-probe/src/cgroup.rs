@@ -230,23 +230,6 @@ impl ArmCgroup {
         refusal("open cgroup.procs in", &self.cpuacct_dir, entered)
     }
 
-    /// Moves a running process with all its threads into the cgroup. What it used before stays with
-    /// its former cgroup.
-    ///
-    /// # Errors
-    /// [`CgroupError::Refused`] when the process has ended or may not be moved.
-    pub fn adopt(&self, process: u32) -> Result<(), CgroupError> {
-        let id = process.to_string();
-        for file in self.procs_files() {
-            refusal(
-                "write a process id to",
-                &file,
-                self.system.write(&file, id.as_bytes()),
-            )?;
-        }
-        Ok(())
-    }
-
     /// The processes in the cgroup, without those of cgroups that a service created below it.
     ///
     /// # Errors

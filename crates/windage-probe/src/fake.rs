@@ -196,24 +196,6 @@ impl System for FakeSystem {
         Ok(())
     }
 
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let state = self.state();
-        state.check(path)?;
-        let content = state
-            .files
-            .get(path)
-            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
-        match &mut *lock(content) {
-            // Each write adds a process, which the kernel lists on a line of its own.
-            Ok(lines) => {
-                lines.extend_from_slice(bytes);
-                lines.push(b'\n');
-                Ok(())
-            }
-            Err(errno) => Err(io::Error::from_raw_os_error(*errno)),
-        }
-    }
-
     fn page_bytes(&self) -> u64 {
         4096
     }
@@ -224,10 +206,6 @@ impl System for FakeSystem {
 
     fn process_id(&self) -> u32 {
         4711
-    }
-
-    fn thread_id(&self) -> u32 {
-        4712
     }
 
     fn share(&self) -> Arc<dyn System> {

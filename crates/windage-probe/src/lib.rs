@@ -44,6 +44,6 @@ pub use error::ProbeError;
 pub use fake::FakeSystem;
 pub use kernel_threads::KernelThreadsProbe;
 pub use linux::Linux;
-pub use machine::{BusySource, MachineProbe, MachineSnapshot};
-pub use own::{SelfProbe, ThreadClock};
+pub use machine::{MachineProbe, MachineSnapshot};
+pub use own::SelfProbe;
 pub use system::{Clock, Entry, OpenFile, System};

@@ -52,16 +52,6 @@ impl System for Linux {
         fs::remove_dir(dir)
     }
 
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // One `write` call: the kernel's control files treat each call as one command.
-        let written = OpenOptions::new().write(true).open(path)?.write(bytes)?;
-        if written == bytes.len() {
-            Ok(())
-        } else {
-            Err(io::ErrorKind::WriteZero.into())
-        }
-    }
-
     fn page_bytes(&self) -> u64 {
         // Every kernel that does not answer has 4 KiB and 100/s.
         configured(SysconfVar::PAGE_SIZE).unwrap_or(4096)
@@ -73,10 +63,6 @@ impl System for Linux {
 
     fn process_id(&self) -> u32 {
         std::process::id()
-    }
-
-    fn thread_id(&self) -> u32 {
-        unistd::gettid().as_raw().unsigned_abs()
     }
 
     fn share(&self) -> Arc<dyn System> {
@@ -122,27 +108,24 @@ fn clock_id(clock: Clock) -> io::Result<ClockId> {
     Ok(match clock {
         Clock::Monotonic => ClockId::CLOCK_MONOTONIC,
         Clock::ThisProcess => ClockId::CLOCK_PROCESS_CPUTIME_ID,
-        Clock::ThisThread => ClockId::CLOCK_THREAD_CPUTIME_ID,
-        Clock::Process(id) => cpu_clock_id(id, CPUCLOCK_SCHED)?,
-        Clock::Thread(id) => cpu_clock_id(id, CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD)?,
+        Clock::Process(id) => cpu_clock_id(id)?,
     })
 }
 
 const CPUCLOCK_SCHED: libc::clockid_t = 2;
-const CPUCLOCK_PERTHREAD: libc::clockid_t = 4;
 
-/// The clock of a process or thread, computed as `clock_getcpuclockid(3)` does.
+/// The CPU clock of a process, computed as `clock_getcpuclockid(3)` does.
 ///
 /// The id is part of the kernel's interface (`include/linux/posix-timers.h`: the complement of the
 /// process id, above three bits for the kind). The library function also asks the kernel whether
 /// the process exists, which reading the clock shows anyway.
-fn cpu_clock_id(id: u32, kind: libc::clockid_t) -> io::Result<ClockId> {
+fn cpu_clock_id(id: u32) -> io::Result<ClockId> {
     // Ids end at 2^22 (PID_MAX_LIMIT), so a valid one fits in 28 bits.
     let id = libc::clockid_t::try_from(id)
         .ok()
         .filter(|&id| id < 1 << 28);
     let id = id.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-    Ok(ClockId::from_raw((!id << 3) | kind))
+    Ok(ClockId::from_raw((!id << 3) | CPUCLOCK_SCHED))
 }
 
 #[cfg(test)]
@@ -154,18 +137,7 @@ mod tests {
     fn a_process_clock_is_that_of_the_c_library() {
         let id = std::process::id();
         let expected = nix::time::clock_getcpuclockid(Pid::this()).unwrap();
-        assert_eq!(cpu_clock_id(id, CPUCLOCK_SCHED).unwrap(), expected);
-    }
-
-    #[test]
-    fn a_thread_s_clock_is_its_own_clock_under_another_name() {
-        let by_id = Linux.clock_ns(Clock::Thread(Linux.thread_id())).unwrap();
-        let own = Linux.clock_ns(Clock::ThisThread).unwrap();
-        let by_id_again = Linux.clock_ns(Clock::Thread(Linux.thread_id())).unwrap();
-        assert!(
-            by_id <= own && own <= by_id_again,
-            "{by_id} {own} {by_id_again}"
-        );
+        assert_eq!(cpu_clock_id(id).unwrap(), expected);
     }
 
     #[test]

@@ -11,17 +11,16 @@ use crate::parse::cgroup::{Hierarchy, Mount, mounts};
 use crate::parse::machine;
 use crate::system::System;
 
-/// The source of the machine's busy time, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BusySource {
+/// A root cgroup, which accounts the machine's busy time better than `/proc/stat`: that is sampled
+/// at the tick, and in steps of 10 ms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RootGroup {
     /// `cpuacct.usage` of the root cgroup of version 1: all tasks including kernel threads, in
     /// nanoseconds.
-    CpuacctRoot,
+    V1,
     /// `cpu.stat` of the root cgroup of version 2. The kernel samples it at its tick, so it is
     /// accurate only over seconds.
-    CgroupV2Root,
-    /// `/proc/stat`: sampled as well, and in steps of 10 ms.
-    ProcStat,
+    V2,
 }
 
 /// The machine's counters at one moment.
@@ -54,7 +53,7 @@ impl MachineSnapshot {
 #[derive(Debug)]
 pub struct MachineProbe {
     stat: KeptFile,
-    root_group: Option<(BusySource, KeptFile)>,
+    root_group: Option<(RootGroup, KeptFile)>,
     pressure: Option<KeptFile>,
     user_tick_ns: u64,
     buffer: Vec<u8>,
@@ -75,14 +74,6 @@ impl MachineProbe {
             user_tick_ns: 1_000_000_000 / system.user_ticks_per_s().max(1),
             buffer: vec![0; BUFFER_BYTES],
         })
-    }
-
-    /// The source of the busy time.
-    #[must_use]
-    pub fn busy_source(&self) -> BusySource {
-        self.root_group
-            .as_ref()
-            .map_or(BusySource::ProcStat, |&(source, _)| source)
     }
 
     /// Reads all counters.
@@ -128,7 +119,7 @@ pub(crate) fn accounts_pressure(system: &dyn System) -> bool {
 /// The file with the CPU time of the entire machine, if the root of a hierarchy is visible. In a
 /// container the mount point may be a cgroup that only looks like the root; its files show the
 /// difference.
-fn root_usage(system: &dyn System) -> Option<(BusySource, PathBuf)> {
+fn root_usage(system: &dyn System) -> Option<(RootGroup, PathBuf)> {
     let mounts = mounts(&read_file(system, Path::new(MOUNTINFO_PATH)).ok()?);
     let whole = |mount: &&Mount| mount.root == Path::new("/");
     let has = |mount: &Mount, file: &str| system.open(&mount.point.join(file)).is_ok();
@@ -137,21 +128,20 @@ fn root_usage(system: &dyn System) -> Option<(BusySource, PathBuf)> {
         .filter(whole)
         .find(|mount| mount.hierarchy.carries("cpuacct"));
     if let Some(mount) = v1.filter(|mount| has(mount, "cgroup.sane_behavior")) {
-        return Some((BusySource::CpuacctRoot, mount.point.join("cpuacct.usage")));
+        return Some((RootGroup::V1, mount.point.join("cpuacct.usage")));
     }
     let v2 = mounts
         .iter()
         .filter(whole)
         .find(|mount| mount.hierarchy == Hierarchy::V2);
     let v2 = v2.filter(|mount| has(mount, "cpu.stat") && !has(mount, "cgroup.type"))?;
-    Some((BusySource::CgroupV2Root, v2.point.join("cpu.stat")))
+    Some((RootGroup::V2, v2.point.join("cpu.stat")))
 }
 
-fn group_usage_ns(source: BusySource, text: &[u8]) -> Option<u64> {
+fn group_usage_ns(source: RootGroup, text: &[u8]) -> Option<u64> {
     match source {
-        BusySource::CpuacctRoot => machine::single(text),
-        BusySource::CgroupV2Root => machine::cpu_stat_usage_us(text)?.checked_mul(1000),
-        BusySource::ProcStat => None,
+        RootGroup::V1 => machine::single(text),
+        RootGroup::V2 => machine::cpu_stat_usage_us(text)?.checked_mul(1000),
     }
 }
 
@@ -189,30 +179,22 @@ mod tests {
         contained_v2.set("/cg/cpu.stat", "usage_usec 77\n");
         let ticks = 1_350_000_000;
         let table = [
-            (v1, BusySource::CpuacctRoot, 123_456_789, "the root group"),
-            (
-                contained,
-                BusySource::ProcStat,
-                ticks,
-                "a container's group looks like a root",
-            ),
-            (v2, BusySource::CgroupV2Root, 77_000, "microseconds"),
+            (v1, 123_456_789, "the root group"),
+            (contained, ticks, "a container's group looks like a root"),
+            (v2, 77_000, "microseconds"),
             (
                 contained_v2,
-                BusySource::ProcStat,
                 ticks,
                 "only a cgroup that is not the root has a type",
             ),
             (
                 fake(),
-                BusySource::ProcStat,
                 ticks,
                 "no groups: user, nice, system and interrupts",
             ),
         ];
-        for (system, source, busy_ns, why) in table {
+        for (system, busy_ns, why) in table {
             let mut probe = MachineProbe::new(&system).unwrap();
-            assert_eq!(probe.busy_source(), source, "{why}");
             assert_eq!(probe.snapshot().unwrap().busy_ns, Some(busy_ns), "{why}");
         }
     }

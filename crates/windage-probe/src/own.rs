@@ -38,15 +38,11 @@ impl SelfProbe {
     /// # Errors
     /// [`ProbeError::Clock`] when the system refuses it.
     pub fn cpu_ns(&self) -> Result<u64, ProbeError> {
-        read_clock(&*self.system, Clock::ThisProcess, "this process")
-    }
-
-    /// CPU used by the calling thread, in nanoseconds, exact to the moment.
-    ///
-    /// # Errors
-    /// [`ProbeError::Clock`] when the system refuses it.
-    pub fn this_thread_cpu_ns(&self) -> Result<u64, ProbeError> {
-        read_clock(&*self.system, Clock::ThisThread, "this thread")
+        let read = self.system.clock_ns(Clock::ThisProcess);
+        read.map_err(|source| ProbeError::Clock {
+            whose: "this process".to_owned(),
+            source,
+        })
     }
 
     /// Resident memory, in bytes.
@@ -61,67 +57,18 @@ impl SelfProbe {
     }
 }
 
-/// The CPU clock of one thread of this process, which any other thread can read. The generator
-/// passes its own to the thread that records.
-#[derive(Clone, Debug)]
-pub struct ThreadClock {
-    system: Arc<dyn System>,
-    thread: u32,
-}
-
-impl ThreadClock {
-    /// The clock of the calling thread.
-    #[must_use]
-    pub fn of_this_thread(system: &dyn System) -> ThreadClock {
-        ThreadClock {
-            system: system.share(),
-            thread: system.thread_id(),
-        }
-    }
-
-    /// CPU that the thread has used, in nanoseconds; up to a tick old while it runs elsewhere.
-    ///
-    /// # Errors
-    /// [`ProbeError::Clock`] when the thread has ended.
-    pub fn cpu_ns(&self) -> Result<u64, ProbeError> {
-        read_clock(
-            &*self.system,
-            Clock::Thread(self.thread),
-            "a thread of windage",
-        )
-    }
-}
-
-fn read_clock(system: &dyn System, clock: Clock, whose: &str) -> Result<u64, ProbeError> {
-    system.clock_ns(clock).map_err(|source| ProbeError::Clock {
-        whose: whose.to_owned(),
-        source,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake::FakeSystem;
 
     #[test]
-    fn each_figure_comes_from_its_own_clock() {
+    fn cpu_and_memory_are_those_of_this_process() {
         let system = FakeSystem::new();
         system.set("/proc/self/statm", "765 410 382 5 0 123 0\n");
         system.set_clock(Clock::ThisProcess, 500);
-        system.set_clock(Clock::ThisThread, 200);
-        system.set_clock(Clock::Thread(system.thread_id()), 100);
         let mut probe = SelfProbe::new(&system).unwrap();
         assert_eq!(probe.cpu_ns().unwrap(), 500);
-        assert_eq!(probe.this_thread_cpu_ns().unwrap(), 200);
         assert_eq!(probe.rss_bytes().unwrap(), 410 * 4096);
-        let thread = ThreadClock::of_this_thread(&system);
-        assert_eq!(thread.cpu_ns().unwrap(), 100);
-        system.remove_clock(Clock::Thread(system.thread_id()));
-        let ended = thread.cpu_ns().unwrap_err().to_string();
-        assert!(
-            ended.starts_with("cannot read the CPU clock of a thread of windage"),
-            "{ended}"
-        );
     }
 }

@@ -26,9 +26,6 @@ pub trait System: fmt::Debug + Send + Sync {
     /// Removes a directory that the kernel considers empty.
     fn remove_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Writes to an existing file, in one call.
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-
     /// The size of a page of memory, in bytes: the unit of `statm`.
     fn page_bytes(&self) -> u64;
 
@@ -37,9 +34,6 @@ pub trait System: fmt::Debug + Send + Sync {
 
     /// The id of this process.
     fn process_id(&self) -> u32;
-
-    /// The id of the calling thread.
-    fn thread_id(&self) -> u32;
 
     /// Another handle of the same system.
     fn share(&self) -> Arc<dyn System>;
@@ -75,10 +69,6 @@ pub enum Clock {
     Monotonic,
     /// CPU used by all threads of this process, including ended ones.
     ThisProcess,
-    /// CPU used by the calling thread.
-    ThisThread,
     /// CPU used by all threads of another process, including ended ones.
     Process(u32),
-    /// CPU used by a thread of this process.
-    Thread(u32),
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use windage_model::CpuSource;
 use windage_probe::cgroup::CgroupTree;
-use windage_probe::{ArmProbe, Linux, MachineProbe, SelfProbe, ThreadClock};
+use windage_probe::{ArmProbe, Linux, MachineProbe, SelfProbe};
 
 use crate::skip::skip;
 
@@ -205,9 +205,9 @@ fn the_machine_is_at_least_as_busy_as_this_test() {
     let mut machine = MachineProbe::new(&Linux).unwrap();
     let own = SelfProbe::new(&Linux).unwrap();
     let before = machine.snapshot().unwrap();
-    let start_ns = own.this_thread_cpu_ns().unwrap();
+    let start_ns = own.cpu_ns().unwrap();
     eventually("the machine's busy time moves", || {
-        while own.this_thread_cpu_ns().unwrap() < start_ns + 100_000_000 {
+        while own.cpu_ns().unwrap() < start_ns + 100_000_000 {
             std::hint::spin_loop();
         }
         machine
@@ -217,30 +217,4 @@ fn the_machine_is_at_least_as_busy_as_this_test() {
             .busy_ns
             .is_some_and(|busy_ns| busy_ns >= 50_000_000)
     });
-}
-
-#[test]
-fn another_thread_s_clock_stops_when_it_sleeps_and_ends_with_it() {
-    let (send_clock, clock) = std::sync::mpsc::channel();
-    let (stop, stopped) = std::sync::mpsc::channel::<()>();
-    let sleeper = thread::spawn(move || {
-        let own = SelfProbe::new(&Linux).unwrap();
-        while own.this_thread_cpu_ns().unwrap() < 20_000_000 {
-            std::hint::spin_loop();
-        }
-        send_clock
-            .send(ThreadClock::of_this_thread(&Linux))
-            .unwrap();
-        let _ = stopped.recv();
-    });
-    let clock = clock.recv_timeout(DEADLINE).unwrap();
-    assert!(clock.cpu_ns().unwrap() >= 20_000_000);
-    eventually("the thread sleeps", || {
-        let before_ns = clock.cpu_ns().unwrap();
-        thread::sleep(Duration::from_millis(20));
-        clock.cpu_ns().unwrap() == before_ns
-    });
-    drop(stop);
-    sleeper.join().unwrap();
-    eventually("the clock ends with its thread", || clock.cpu_ns().is_err());
 }
