@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -16,7 +16,6 @@ use crate::lane::Lane;
 use crate::own::OwnThread;
 use crate::pace::BACKLOG_BOUND;
 use crate::progress::Progress;
-use crate::stop::StopHandle;
 use crate::target::{Connections, Target, TargetId, TargetSlot};
 use crate::wakeup::Wakeup;
 use crate::work::{Draws, Protocol, Share};
@@ -91,7 +90,7 @@ pub struct Engine {
     pub(crate) thinkers: BinaryHeap<Reverse<(u64, usize)>>,
     /// Connections whose streams have queued data.
     pub(crate) stirred: VecDeque<usize>,
-    pub(crate) stop: StopHandle,
+    pub(crate) stop: Arc<AtomicBool>,
     pub(crate) progress: Option<Arc<Progress>>,
     pub(crate) backlog: VecDeque<u64>,
     share: Share,
@@ -120,17 +119,18 @@ impl Engine {
             idle: VecDeque::new(),
             thinkers: BinaryHeap::new(),
             stirred: VecDeque::new(),
-            stop: StopHandle::default(),
+            stop: Arc::default(),
             progress: None,
             share: Share { index: 0, of: 1 },
             backlog: VecDeque::with_capacity(BACKLOG_BOUND),
         })
     }
 
-    /// Stops runs by a shared flag, such as one that a signal handler sets.
+    /// Makes runs return within a few hundredths of a second while a shared flag is set, such as
+    /// by a signal handler.
     #[must_use]
     pub fn stopped_by(mut self, flag: Arc<AtomicBool>) -> Engine {
-        self.stop = StopHandle(flag);
+        self.stop = flag;
         self
     }
 
@@ -192,19 +192,9 @@ impl Engine {
         }
     }
 
-    /// Closes all connections of a target. Ignores the id of another engine.
-    pub fn disconnect(&mut self, target: TargetId) {
-        if let Some(slot) = self.targets.get(target.0) {
-            for index in slot.connections.clone() {
-                self.close(index);
-            }
-        }
-    }
-
-    /// A handle that stops runs.
-    #[must_use]
-    pub fn stop_handle(&self) -> StopHandle {
-        self.stop.clone()
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     pub(crate) fn slot(&self, target: TargetId) -> Result<&TargetSlot, EngineError> {

@@ -73,7 +73,7 @@ impl Engine {
                 }
                 next += 1;
             }
-            if under_way == 0 || self.stop.is_stopped() {
+            if under_way == 0 || self.is_stopped() {
                 break;
             }
             let now_ns = monotonic_ns();

@@ -243,7 +243,7 @@ impl<P: Pacer> Run<'_, P> {
     /// Ends all outstanding exchanges: at the last moment they count as timed out; those that a
     /// stop interrupted are not errors. Either way an HTTP/1.1 connection is unusable afterwards.
     pub(super) fn cut_off(&mut self) {
-        let is_stopped = self.engine.stop.is_stopped();
+        let is_stopped = self.engine.is_stopped();
         self.pacer.give_up();
         for index in self.engine.targets[self.target].members() {
             match self.engine.connections[index].phase {

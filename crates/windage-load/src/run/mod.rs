@@ -216,7 +216,7 @@ impl<'r, P: Pacer> Run<'r, P> {
             self.drive_stirred();
             self.was_at_work |= self.report.exchanges.sent != sent_before;
             let is_done = self.outstanding == 0 && self.pacer.is_over(now_ns);
-            if is_done || now_ns >= self.last_ns || self.engine.stop.is_stopped() {
+            if is_done || now_ns >= self.last_ns || self.engine.is_stopped() {
                 return Ok(());
             }
             self.wait(now_ns).map_err(waiting_failed)?;

@@ -46,9 +46,9 @@ pub enum ProfileError {
 ///
 /// ```
 /// use std::time::Duration;
-/// use windage_load::{Profile, Schedule};
-/// let profile = Profile::ramp(0.0, 100.0, Duration::from_secs(10))?;
-/// assert_eq!(profile.starts(), 500);
+/// use windage_load::{Piece, Profile, Schedule};
+/// let ramp = Piece { from_per_s: 0.0, to_per_s: 100.0, lasts: Duration::from_secs(10) };
+/// let profile = Profile::new(&[ramp])?;
 /// assert_eq!(Schedule::profile(&profile).last(), Some(9_989_994_995));
 /// # Ok::<(), windage_load::ProfileError>(())
 /// ```
@@ -102,55 +102,10 @@ impl Profile {
         })
     }
 
-    /// A rate that changes linearly.
-    ///
-    /// # Errors
-    /// As [`Profile::new`].
-    pub fn ramp(from_per_s: f64, to_per_s: f64, lasts: Duration) -> Result<Profile, ProfileError> {
-        Profile::new(&[Piece {
-            from_per_s,
-            to_per_s,
-            lasts,
-        }])
-    }
-
-    /// A sequence of rates, each for some time.
-    ///
-    /// # Errors
-    /// As [`Profile::new`].
-    pub fn steps(rates: &[(f64, Duration)]) -> Result<Profile, ProfileError> {
-        let step = |&(rate_per_s, lasts): &(f64, Duration)| Piece {
-            from_per_s: rate_per_s,
-            to_per_s: rate_per_s,
-            lasts,
-        };
-        Profile::new(&rates.iter().map(step).collect::<Vec<_>>())
-    }
-
     /// Total length.
     #[must_use]
     pub fn lasts(&self) -> Duration {
         Duration::from_nanos(self.lasts_ns)
-    }
-
-    /// Number of evenly spaced starts. Random arrivals have as many on average.
-    #[must_use]
-    pub fn starts(&self) -> u64 {
-        let asked = self.starts_asked().ceil() as u64;
-        // Rounding can put the last one or two at the end, which is outside the profile.
-        let is_within = |ordinal: &u64| self.at_ns(&mut 0, *ordinal as f64).is_some();
-        (0..asked).rev().find(is_within).map_or(0, |last| last + 1)
-    }
-
-    /// Mean starts per second.
-    #[must_use]
-    pub fn mean_rate_per_s(&self) -> f64 {
-        self.starts_asked() / self.lasts().as_secs_f64()
-    }
-
-    /// The integral of the rate; need not be a whole number.
-    fn starts_asked(&self) -> f64 {
-        self.legs.last().map_or(0.0, |leg| leg.starts_after)
     }
 
     /// When the integral exceeds this many starts; `None` if it never does. `leg` is where to start
