@@ -72,8 +72,7 @@ impl TagParts {
 /// Reads the histograms of every committed window, in the order of the log.
 ///
 /// Windows without a completed request have none. A line that cannot be read is an error item, and
-/// the next one follows it. Intervals after the journal's last commit mark are left out and counted
-/// by [`Histograms::cut_bytes`].
+/// the next one follows it. Intervals after the journal's last commit mark are left out.
 ///
 /// # Errors
 /// When the journal or the log cannot be opened, or the journal cannot be understood.
@@ -110,15 +109,10 @@ pub fn read_committed_histograms(
         opened => opened,
     };
     let file = file.map_err(RecordError::io("open", &path))?;
-    let found_bytes = file
-        .metadata()
-        .map_err(RecordError::io("read", &path))?
-        .len();
     Ok(Histograms {
         input: BufReader::with_capacity(1 << 18, file).take(committed_bytes),
         path,
         line: 0,
-        cut_bytes: found_bytes.saturating_sub(committed_bytes),
         buffer: Vec::new(),
         packed: Vec::new(),
         unpacker: Unpacker::default(),
@@ -130,25 +124,16 @@ pub struct Histograms {
     input: io::Take<BufReader<File>>,
     path: PathBuf,
     line: u64,
-    cut_bytes: u64,
     buffer: Vec<u8>,
     packed: Vec<u8>,
     unpacker: Unpacker,
 }
 
 impl Histograms {
-    /// Bytes at the log's end that belong to no committed block or to a torn line; final once the
-    /// iterator is exhausted.
-    #[must_use]
-    pub fn cut_bytes(&self) -> u64 {
-        self.cut_bytes
-    }
-
     /// Reads the next complete line into the buffer; `false` at the end.
     fn next_line(&mut self) -> io::Result<bool> {
         self.buffer.clear();
-        let read = self
-            .input
+        self.input
             .by_ref()
             .take(MAX_LINE_BYTES)
             .read_until(b'\n', &mut self.buffer)?;
@@ -157,8 +142,7 @@ impl Histograms {
             return Ok(true);
         }
         // No valid line is that long, and the file may continue after it: the rest is unreadable.
-        let rest = io::copy(&mut self.input, &mut io::sink())?;
-        self.cut_bytes += read as u64 + rest;
+        self.input.set_limit(0);
         Ok(false)
     }
 }

@@ -148,14 +148,6 @@ impl RunDir {
         &self.manifest
     }
 
-    /// The plan as given.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn plan_text(&self) -> Result<String, RecordError> {
-        self.read_text(PLAN)
-    }
-
     /// The plan with every default written out.
     ///
     /// # Errors
