@@ -4,7 +4,7 @@
 pub mod frames;
 
 use tempfile::TempDir;
-use windage_record::{RunDir, fixtures};
+use windage_record::{Manifest, RunDir, fixtures};
 
 /// A run directory that is removed when dropped.
 pub struct Folder {
@@ -21,9 +21,14 @@ impl Folder {
     #[must_use]
     pub fn new() -> Folder {
         let directory = tempfile::tempdir().expect("a temporary folder");
+        // The seeds of histogram logs begin with this time.
+        let manifest = Manifest {
+            started_unix_ns: 1_763_632_800_000_000_000,
+            ..fixtures::manifest()
+        };
         let run = RunDir::create(
             directory.path(),
-            &fixtures::manifest(),
+            &manifest,
             "",
             "",
             &serde_json::Value::Null,
