@@ -89,8 +89,8 @@ pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
         if let Some(fidelity) = &arm.fidelity
             && arm.role == Role::Treatment
         {
-            let lost = fidelity::warning(&arm.name, fidelity);
-            let other = fidelity::unexpected_telemetry(&arm.name, fidelity, facts.expected);
+            let lost = fidelity::warning(arm.id.as_str(), fidelity);
+            let other = fidelity::unexpected_telemetry(arm.id.as_str(), fidelity, facts.expected);
             let found = lost.into_iter().chain(other);
             validity.reasons.extend(found.map(Reason::from));
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Order, Role};
 
 /// The format of a run directory, stored in its manifest and in its journal; no other is read.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use windage_model::{Evidence, Reason, Soundness, WarningCode};
 
 use crate::fact::one_line;
 use crate::number;
-use crate::sentences::{self, listed};
+use crate::sentences;
 
 /// A warning as every renderer shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,17 +98,22 @@ fn row(of: &Reason, about: Option<String>) -> WarningRow {
     }
 }
 
+/// A longer text that the sentence has is not shown again.
+const SHORT: usize = 20;
+
 /// The evidence of a reason, each with its name, as short as possible.
 #[must_use]
 pub fn evidence(of: &Reason) -> Vec<(String, String)> {
     let shown = |evidence: &Evidence| match evidence {
         Evidence::Number(n) => number::plain(*n),
         Evidence::Text(t) => one_line(t),
-        Evidence::List(list) => one_line(&listed(list)),
+        Evidence::List(list) => one_line(&list.join(", ")),
     };
     let known = of.evidence();
     let known = known.iter().map(|(name, of)| (name.clone(), shown(of)));
-    known.collect()
+    let sentence = one_line(&sentences::reason(of));
+    let is_new = |text: &str| text.chars().count() < SHORT || !sentence.contains(text);
+    known.filter(|(_, text)| is_new(text)).collect()
 }
 
 /// The first few, and how many more.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, ErrorCounts, Evidence, Exchanges, MachineDelta, Outlier,
-    Place, StatusClasses, Warning, WarningCode, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, ErrorCounts, Evidence, EvidenceMap, Exchanges,
+    MachineDelta, Outlier, Place, StatusClasses, Warning, WarningCode, Window, WindowCpu,
 };
 
 use super::stored::{Store, stored};
@@ -109,12 +109,17 @@ impl Store for Warning {
     fn restore((name, evidence): Self::Stored) -> Result<Warning, String> {
         let code =
             WarningCode::from_name(&name).ok_or_else(|| format!("unknown warning `{name}`"))?;
-        let evidence: Result<_, String> = evidence
+        let evidence: Result<EvidenceMap, String> = evidence
             .into_iter()
             .map(|(name, of)| Ok((name, Evidence::restore(of)?)))
             .collect();
-        Warning::from_evidence(code, &evidence?)
-            .ok_or_else(|| format!("the evidence of the warning `{name}` is not complete"))
+        let evidence = evidence?;
+        let warning = Warning::from_evidence(code, &evidence)
+            .ok_or_else(|| format!("the evidence of the warning `{name}` is not complete"))?;
+        if warning.evidence().len() != evidence.len() {
+            return Err(format!("the warning `{name}` has unknown evidence"));
+        }
+        Ok(warning)
     }
 }
 

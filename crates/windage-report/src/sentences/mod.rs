@@ -32,7 +32,7 @@ impl Sentences for Words {
 }
 
 /// Names for a sentence; of many, the first ones.
-pub(crate) fn listed(names: &[String]) -> String {
+fn listed(names: &[String]) -> String {
     const LISTED: usize = 5;
     let (shown, left) = names.split_at(names.len().min(LISTED));
     let mut text = shown.join(", ");

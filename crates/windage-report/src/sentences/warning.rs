@@ -267,7 +267,7 @@ fn of_agents(of: &Warning) -> Option<String> {
                 "In {attachments_idle} of {attachments} attachments {what} {arm}: the agent may \
                  have found no target, and its measured cost is then that of an idle agent. Its \
                  log in the run directory says what it looks for; {{SERVICE.pid}} in its command \
-                 names a process. (For an agent that does not use BPF this is expected.)"
+                 names a process. This is expected of an agent that does not use BPF."
             )
         }
         Warning::AgentsFailed {
