@@ -5,8 +5,8 @@ use std::path::Path;
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, Exchanges, LoadModel, MachineDelta, Outlier, Place,
-    StatusClasses, Warning, Window, WindowCpu, fixtures,
+    ArmCpu, ArmIndex, Beside, Exchanges, LoadModel, MachineDelta, Outlier, Place, StatusClasses,
+    Warning, Window, WindowCpu, fixtures,
 };
 use windage_record::{Delivered, Ending, Entry, JournalWriter, RunDir};
 
@@ -200,9 +200,11 @@ impl<'a> Inventor<'a> {
             },
             rss_bytes: (!of.is_unreadable)
                 .then(|| whole(4e7 * (1.0 + of.costs)) + self.random.below(1_000_000)),
-            activity: Some(Activity {
-                context_switches: completed * 2,
-                ..fixtures::activity()
+            activity: Some({
+                let mut activity = fixtures::activity();
+                activity.page_faults = self.random.below(10);
+                activity.context_switches = completed * 2;
+                activity
             }),
             warnings: self.warnings(of.fails),
             outliers: vec![Outlier {
