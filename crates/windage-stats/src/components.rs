@@ -35,16 +35,38 @@ pub fn components(
     launches: &Launches,
     window_variance_of_a_block: Option<f64>,
 ) -> Option<Components> {
-    let locations = launches.locations();
-    let mut estimates = Vec::new();
-    let mut explained = Vec::new();
-    let mut of_a_block = Vec::new();
-    for (location, offset) in &locations {
-        let variance = location.error()?.standard_error.powi(2);
-        estimates.push(location.estimate + offset);
-        explained.push(variance);
-        of_a_block.push(variance * location.influences.len() as f64);
-    }
+    let levels = launches.locations().into_iter().map(|(location, offset)| {
+        Some(Level {
+            estimate: location.estimate + offset,
+            standard_error: location.error()?.standard_error,
+            blocks: location.influences.len(),
+        })
+    });
+    split(
+        &levels.collect::<Option<Vec<_>>>()?,
+        window_variance_of_a_block,
+    )
+}
+
+/// What is known of one launch.
+pub(crate) struct Level {
+    pub(crate) estimate: f64,
+    /// From the scatter within the launch.
+    pub(crate) standard_error: f64,
+    pub(crate) blocks: usize,
+}
+
+/// The split itself, whatever the estimator within a launch. `None` without launches.
+pub(crate) fn split(
+    launches: &[Level],
+    window_variance_of_a_block: Option<f64>,
+) -> Option<Components> {
+    let estimates: Vec<f64> = launches.iter().map(|l| l.estimate).collect();
+    let explained: Vec<f64> = launches.iter().map(|l| l.standard_error.powi(2)).collect();
+    let of_a_block: Vec<f64> = launches
+        .iter()
+        .map(|l| l.standard_error.powi(2) * l.blocks as f64)
+        .collect();
     let within = mean(&of_a_block)?;
     let between = sample_variance(&estimates);
     let windows = window_variance_of_a_block.unwrap_or(0.0);
