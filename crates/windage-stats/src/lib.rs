@@ -1,6 +1,7 @@
 //! Estimators: values in, values out; no clock, no file, no socket.
 //!
-//! A comparison takes logarithms of ratios within blocks ([`launches`]), computes a robust location
+//! The effect on a total, such as CPU per request, is estimated from one value by launch ([`totals`]).
+//! Any other comparison takes logarithms of ratios within blocks ([`launches`]), computes a robust location
 //! for each launch ([`mod@location`]) with an error from their long-run variance ([`long_run`]),
 //! and combines the launches into one interval that includes both levels of variation
 //! ([`mod@two_level`]). Comparisons over a swept factor form a curve ([`mod@fit`]). Sources are in
@@ -22,6 +23,7 @@ pub mod outlook;
 pub mod proportion;
 pub mod ratio;
 pub mod sequence;
+pub mod totals;
 pub mod trend;
 pub mod two_level;
 

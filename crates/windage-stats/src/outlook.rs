@@ -173,6 +173,16 @@ impl VerdictRule {
         }
     }
 
+    /// The same rule on shares: an estimate of 0.01 is 1 %.
+    #[must_use]
+    pub fn of_shares(margin: f64) -> VerdictRule {
+        VerdictRule {
+            low: -margin,
+            high: margin,
+            ..VerdictRule::of_log_ratios(margin)
+        }
+    }
+
     /// Whether an estimate with such half-widths has a settled verdict. A missing half-width
     /// settles nothing.
     fn is_settled(&self, estimate: f64, half_width: impl Fn(Confidence) -> Option<f64>) -> bool {

@@ -238,7 +238,7 @@ fn within_launches(locations: &[(Location, f64)]) -> Option<MeanError> {
     })
 }
 
-fn student(degrees_of_freedom: f64) -> StudentsT {
+pub(crate) fn student(degrees_of_freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0))
         .expect("scale 1 and at least one degree of freedom are in the distribution's domain")
 }
