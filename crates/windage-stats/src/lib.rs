@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod between_runs;
 pub mod components;
 pub mod confidence;
 pub mod difference;
@@ -27,6 +28,7 @@ pub mod totals;
 pub mod trend;
 pub mod two_level;
 
+pub use between_runs::{BetweenRuns, PooledBias, RunEstimate, between_runs, pooled_bias};
 pub use components::{Advice, Components, Costs, advice, components};
 pub use confidence::Confidence;
 pub use difference::difference;
@@ -40,5 +42,6 @@ pub use outlook::{Outlook, VerdictRule, outlook, sequence_settles, settles};
 pub use proportion::proportion;
 pub use ratio::ratio;
 pub use sequence::{radius, units_needed};
+pub use totals::{Effect, PairedTotals, TotalsError};
 pub use trend::{Over, Trend, trend_over};
 pub use two_level::{TwoLevel, TwoLevelError, UnitKind, Units, two_level, unpaired};

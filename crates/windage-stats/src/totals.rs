@@ -52,7 +52,7 @@ const MOST_LAUNCHES: usize = 10_000;
 
 /// The totals of one launch, or of one block in it: CPU per request, in any unit, the same for both.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct PairedTotals {
     /// The baseline's.
     pub baseline: f64,
     /// The arm's.
@@ -99,7 +99,7 @@ pub struct Effect {
 ///
 /// # Errors
 /// With fewer than two launches, or a value that is not finite.
-pub fn difference(launches: &[Pair]) -> Result<Effect, TotalsError> {
+pub fn difference(launches: &[PairedTotals]) -> Result<Effect, TotalsError> {
     check(launches)?;
     Ok(Effect::new(
         launches.iter().map(|l| l.arm - l.baseline).collect(),
@@ -111,7 +111,7 @@ pub fn difference(launches: &[Pair]) -> Result<Effect, TotalsError> {
 /// # Errors
 /// With fewer than two launches, a value that is not finite, or a baseline whose mean is not above
 /// zero.
-pub fn relative(launches: &[Pair]) -> Result<Effect, TotalsError> {
+pub fn relative(launches: &[PairedTotals]) -> Result<Effect, TotalsError> {
     check(launches)?;
     Ok(Effect::new(
         shares(launches.iter()).ok_or(TotalsError::BaselineZero)?,
@@ -124,7 +124,7 @@ pub fn relative(launches: &[Pair]) -> Result<Effect, TotalsError> {
 ///
 /// [`components::advice`] turns the result into advice: more launches, or more blocks in each.
 #[must_use]
-pub fn variance_components(launches: &[Vec<Pair>]) -> Option<Components> {
+pub fn variance_components(launches: &[Vec<PairedTotals>]) -> Option<Components> {
     let all = || launches.iter().flatten();
     if all().any(|pair| !pair.is_finite()) {
         return None;
@@ -142,7 +142,7 @@ pub fn variance_components(launches: &[Vec<Pair>]) -> Option<Components> {
     components::split(&of_launches.collect::<Option<Vec<_>>>()?, None)
 }
 
-impl Pair {
+impl PairedTotals {
     fn is_finite(&self) -> bool {
         self.baseline.is_finite() && self.arm.is_finite()
     }
@@ -281,7 +281,7 @@ impl Effect {
     }
 }
 
-fn check(launches: &[Pair]) -> Result<(), TotalsError> {
+fn check(launches: &[PairedTotals]) -> Result<(), TotalsError> {
     if let Some(launch) = launches.iter().position(|pair| !pair.is_finite()) {
         return Err(TotalsError::NotFinite { launch });
     }
@@ -294,11 +294,11 @@ fn check(launches: &[Pair]) -> Result<(), TotalsError> {
 
 /// Values whose mean is the ratio of means less one, and whose scatter is that of the ratio to first
 /// order. `None` unless the baseline's mean is above zero.
-fn shares<'a>(pairs: impl Iterator<Item = &'a Pair> + Clone) -> Option<Vec<f64>> {
+fn shares<'a>(pairs: impl Iterator<Item = &'a PairedTotals> + Clone) -> Option<Vec<f64>> {
     let baseline = mean(pairs.clone().map(|p| p.baseline));
     let ratio = mean(pairs.clone().map(|p| p.arm)) / baseline;
     (baseline > 0.0 && ratio.is_finite()).then(|| {
-        let residual = |p: &Pair| (p.arm - ratio * p.baseline) / baseline;
+        let residual = |p: &PairedTotals| (p.arm - ratio * p.baseline) / baseline;
         pairs.map(|p| ratio - 1.0 + residual(p)).collect()
     })
 }

@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-fn pairs(of: &[(f64, f64)]) -> Vec<Pair> {
-    let pair = |&(baseline, arm): &(f64, f64)| Pair { baseline, arm };
+fn pairs(of: &[(f64, f64)]) -> Vec<PairedTotals> {
+    let pair = |&(baseline, arm): &(f64, f64)| PairedTotals { baseline, arm };
     of.iter().map(pair).collect()
 }
 
 /// Launches with a baseline of 100 and these differences.
-fn apart(differences: &[f64]) -> Vec<Pair> {
+fn apart(differences: &[f64]) -> Vec<PairedTotals> {
     let of: Vec<_> = differences.iter().map(|d| (100.0, 100.0 + d)).collect();
     pairs(&of)
 }
@@ -168,14 +168,14 @@ fn scatter_is_split_between_launches_and_blocks() {
         let luck = 0.01 * normal(random);
         let block = |_| {
             let machine = 200.0 * (1.0 + 0.1 * normal(random));
-            Pair {
+            PairedTotals {
                 baseline: machine,
                 arm: machine * (1.08 + luck + 0.03 * normal(random)),
             }
         };
-        (0..6).map(block).collect::<Vec<Pair>>()
+        (0..6).map(block).collect::<Vec<PairedTotals>>()
     };
-    let launches: Vec<Vec<Pair>> = (0..400).map(|_| launch()).collect();
+    let launches: Vec<Vec<PairedTotals>> = (0..400).map(|_| launch()).collect();
     let found = variance_components(&launches).unwrap();
     assert!(
         (found.launch_sd.unwrap() / 0.01 - 1.0).abs() < 0.25,
@@ -206,10 +206,10 @@ proptest! {
         unit in 0.01..100.0f64,
     ) {
         let launches = pairs(&values);
-        let scaled: Vec<Pair> = launches
+        let scaled: Vec<PairedTotals> = launches
             .iter()
             .rev()
-            .map(|p| Pair { baseline: p.baseline * unit, arm: p.arm * unit })
+            .map(|p| PairedTotals { baseline: p.baseline * unit, arm: p.arm * unit })
             .collect();
         let (one, other) = (difference(&launches).unwrap(), difference(&scaled).unwrap());
         let (low, high) = one.ends(Confidence::P95);
