@@ -19,6 +19,7 @@ from scipy import cluster, fft, integrate, optimize, stats
 from scipy.stats import mstats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep
 
@@ -354,6 +355,43 @@ def side_by_side():
     return found
 
 
+def totals():
+    """Pairs by launch: the mean difference, and the ratio of sums with the error of its residuals."""
+    random = np.random.default_rng(19)
+    found = []
+    for launches, effect in [(2, 0.1), (3, 0.0), (13, 0.08), (20, 18.0)]:
+        machine = 200 * (1 + 0.05 * random.normal(size=launches))
+        x = np.round(machine * (1 + 0.01 * random.normal(size=launches)), 6)
+        slow = 1 + 0.05 * (random.random(launches) < 0.2)
+        y = np.round(machine * slow * (1 + effect + 0.01 * random.normal(size=launches)), 6)
+        ratio = y.sum() / x.sum()
+        found.append({
+            "baseline": x, "arm": y, "difference": np.mean(y - x),
+            "difference_error": stats.sem(y - x),
+            "student_interval_95": stats.ttest_rel(y, x).confidence_interval(0.95),
+            "skewness": stats.skew(y - x, bias=False) if launches > 2 else 0.0,
+            "relative": ratio - 1, "relative_error": stats.sem(y - ratio * x) / x.mean(),
+        })
+    return found
+
+
+def between_runs():
+    """Paule and Mandel's variance, and the mean with Hartung and Knapp's error."""
+    random = np.random.default_rng(23)
+    found = []
+    for runs, between in [(2, 1.0), (5, 2.0), (8, 0.5), (20, 0.0)]:
+        errors = np.round(random.uniform(0.5, 1.5, runs), 6)
+        estimates = np.round(0.3 + np.hypot(errors, between) * random.normal(size=runs), 6)
+        pooled = combine_effects(estimates, errors**2, method_re="pm", atol=1e-13, maxiter=500)
+        t = pooled.mean_effect_re / pooled.sd_eff_w_re_hksj
+        found.append({
+            "estimates": estimates, "errors": errors, "variance": max(pooled.tau2, 0.0),
+            "mean": pooled.mean_effect_re, "mean_error": pooled.sd_eff_w_re_hksj,
+            "p": 2 * stats.t.sf(abs(t), runs - 1),
+        })
+    return found
+
+
 def plain(value):
     """For JSON: what is not finite is null."""
     if isinstance(value, dict):
@@ -386,6 +424,8 @@ def main():
         "sequence_radii": sequence_radii(),
         "curves": curves(),
         "side_by_side": side_by_side(),
+        "totals": totals(),
+        "between_runs": between_runs(),
     }
     path = pathlib.Path(__file__).with_name("values.json")
     text = json.dumps(plain(values), indent=1)

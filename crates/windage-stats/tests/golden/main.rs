@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "shared test code")]
 
 mod curves;
+mod totals;
 
 use serde_json::Value;
 use windage_stats::location::sample_variance;
