@@ -47,6 +47,15 @@ pub(crate) fn carry_out<C: Copy + Send + Sync, R: Send>(
     cells: &[C],
     experiment: impl Fn(C, f64, &mut ChaCha8Rng) -> R + Sync,
 ) -> Vec<(C, Vec<R>)> {
+    carry_out_times(EXPERIMENTS, cells, experiment)
+}
+
+/// The same with so many experiments per cell.
+pub(crate) fn carry_out_times<C: Copy + Send + Sync, R: Send>(
+    experiments: u32,
+    cells: &[C],
+    experiment: impl Fn(C, f64, &mut ChaCha8Rng) -> R + Sync,
+) -> Vec<(C, Vec<R>)> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     let work = || {
@@ -55,9 +64,9 @@ pub(crate) fn carry_out<C: Copy + Send + Sync, R: Send>(
             let Some(&cell) = cells.get(index) else {
                 break;
             };
-            let results = (0..EXPERIMENTS)
+            let results = (0..experiments)
                 .map(|number| {
-                    let seed = index as u64 * u64::from(EXPERIMENTS) + u64::from(number);
+                    let seed = index as u64 * u64::from(experiments) + u64::from(number);
                     let truth = TRUTHS[number as usize % TRUTHS.len()];
                     experiment(cell, truth, &mut ChaCha8Rng::seed_from_u64(seed))
                 })

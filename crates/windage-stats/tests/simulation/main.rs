@@ -6,10 +6,13 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "shared test code")]
 
+mod between_runs;
 mod cells;
 mod experiment;
 mod fixed_length;
+mod launch_totals;
 mod noise;
 mod one_after_the_other;
 mod sequences;
+mod totals;
 mod two_runs;

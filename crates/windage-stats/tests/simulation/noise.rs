@@ -35,9 +35,9 @@ const OUTLIER_FACTOR: (f64, f64) = (1.2, 2.0);
 
 /// The speed of the slow regime, relative to the other: a neighbour takes a share of the core. The
 /// recording has none in its four minutes.
-const SLOW_REGIME: f64 = 0.7;
+pub(crate) const SLOW_REGIME: f64 = 0.7;
 /// The range from which a regime's mean duration is drawn for each launch.
-const SOJOURN_S: (f64, f64) = (10.0, 30.0);
+pub(crate) const SOJOURN_S: (f64, f64) = (10.0, 30.0);
 
 /// Launch luck of an arm: it turns intervals of 0.29 % within a launch into 0.72 % over six
 /// launches, as `experiments/aa-nginx` recorded.
@@ -176,14 +176,14 @@ impl<'a> Machine<'a> {
 }
 
 /// An autoregressive series of order one.
-struct Drift {
+pub(crate) struct Drift {
     coefficient: f64,
     deviation: f64,
     value: f64,
 }
 
 impl Drift {
-    fn new(coefficient: f64, deviation: f64, random: &mut ChaCha8Rng) -> Drift {
+    pub(crate) fn new(coefficient: f64, deviation: f64, random: &mut ChaCha8Rng) -> Drift {
         Drift {
             coefficient,
             deviation,
@@ -191,7 +191,7 @@ impl Drift {
         }
     }
 
-    fn next(&mut self, random: &mut ChaCha8Rng) -> f64 {
+    pub(crate) fn next(&mut self, random: &mut ChaCha8Rng) -> f64 {
         let fresh = (1.0 - self.coefficient.powi(2)).sqrt() * self.deviation;
         self.value = self.coefficient * self.value + fresh * normal(random);
         self.value
@@ -199,14 +199,14 @@ impl Drift {
 }
 
 /// Alternates between two speeds, each for an exponentially distributed time.
-struct Regime {
+pub(crate) struct Regime {
     slow: bool,
     left_s: f64,
     sojourn_s: f64,
 }
 
 impl Regime {
-    fn new(sojourn_s: f64, random: &mut ChaCha8Rng) -> Regime {
+    pub(crate) fn new(sojourn_s: f64, random: &mut ChaCha8Rng) -> Regime {
         Regime {
             slow: random.random(),
             left_s: sojourn_s * exponential(random),
@@ -215,7 +215,7 @@ impl Regime {
     }
 
     /// The mean speed over the next stretch.
-    fn mean_speed(&mut self, stretch_s: f64, random: &mut ChaCha8Rng) -> f64 {
+    pub(crate) fn mean_speed(&mut self, stretch_s: f64, random: &mut ChaCha8Rng) -> f64 {
         let (mut to_go_s, mut distance) = (stretch_s, 0.0);
         while self.left_s < to_go_s {
             distance += self.left_s * self.speed();
