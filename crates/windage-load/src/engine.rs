@@ -17,6 +17,7 @@ use crate::member::Member;
 use crate::own::OwnThread;
 use crate::progress::Progress;
 use crate::target::{Connections, Target, TargetId, TargetSlot};
+use crate::turns::TurnsError;
 use crate::wakeup::Wakeup;
 use crate::work::{Draws, Protocol, Share};
 
@@ -66,6 +67,9 @@ pub enum EngineError {
     /// The target does not belong to this engine.
     #[error("target {0} does not belong to this engine; use the id that `add_target` returned")]
     UnknownTarget(usize),
+    /// Targets can't be loaded in these turns.
+    #[error(transparent)]
+    Turns(TurnsError),
 }
 
 /// A load generator for one thread.

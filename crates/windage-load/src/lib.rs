@@ -58,7 +58,7 @@ pub use run::RunReport;
 pub use schedule::{Piece, Profile, ProfileError, ReplayError, Schedule};
 pub use target::{Connections, Target, TargetId};
 pub use tls::{TlsClient, TlsError, TlsOptions};
-pub use turns::{Turns, TurnsError};
+pub use turns::{TurnRhythm, Turns, TurnsError, TurnsReport};
 pub use upkeep::ConnectReport;
 pub use warnings::{LoadFacts, SubjectCpu, warnings};
 pub use work::{

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
+use windage_model::Exchanges;
+
+use crate::run::RunReport;
+use crate::schedule::Schedule;
 use crate::target::TargetId;
+use crate::work::Share;
 
 /// The order in which targets take turns in one run.
 ///
@@ -16,6 +21,31 @@ pub struct Turns {
     pub order: Arc<[u16]>,
     /// Requests per turn, at least 1.
     pub requests: u32,
+}
+
+/// What triggers the requests of turns.
+#[derive(Clone, Debug)]
+pub enum TurnRhythm {
+    /// Answers: during its turn, each free lane of a target sends. The next turn begins as soon as
+    /// the last request of this one is sent.
+    Closed,
+    /// The clock: start `i` of the schedule belongs to the member of turn `i / requests`.
+    Open {
+        /// The intended starts. The run ends with the last turn, or with the schedule if that is
+        /// shorter.
+        schedule: Schedule,
+    },
+}
+
+/// The results of a run of turns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnsReport {
+    /// The counts of each member, in the order of [`Turns::targets`]. `intended` is `sent` plus
+    /// `dropped`. Send lag, stalls and what the kernel did to the generator's thread can't be told
+    /// apart by member: they are 0 or `None` here.
+    pub members: Vec<Exchanges>,
+    /// The whole run: the sum of its members, and what concerns the generator.
+    pub report: RunReport,
 }
 
 /// What is wrong with [`Turns`].
@@ -42,7 +72,6 @@ pub enum TurnsError {
 
 impl Turns {
     /// Checks what needs no knowledge of the targets.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the engine has no turns yet"))]
     pub(crate) fn check(&self) -> Result<(), TurnsError> {
         if self.requests == 0 {
             return Err(TurnsError::NoRequests);
@@ -57,6 +86,16 @@ impl Turns {
             }
         }
         Ok(())
+    }
+
+    /// One thread's share of a closed loop: of the requests of each turn, but at least one.
+    pub(crate) fn part(&self, share: Share) -> Turns {
+        let of = share.of.max(1);
+        let requests = self.requests / of + u32::from(share.index < self.requests % of);
+        Turns {
+            requests: requests.max(1),
+            ..self.clone()
+        }
     }
 }
 
@@ -83,7 +122,6 @@ impl<'a> Course<'a> {
     }
 
     /// Turns, of whose starts this thread takes every `step`-th, beginning with number `first`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the engine has no turns yet"))]
     pub(crate) fn of(turns: &'a Turns, first: u64, step: u64) -> Course<'a> {
         let requests = Some(u64::from(turns.requests));
         Course::new(&turns.targets, &turns.order, requests, first, step)

@@ -1,12 +1,14 @@
 //! One run: the loop that sends, receives and records.
 //!
 //! This module has what all protocols share: when to send, what to record, when to end. `http1` and
-//! `streams` move the bytes; `lifecycle` opens and closes connections.
+//! `streams` move the bytes; `lifecycle` opens and closes connections; `turns` begins runs of
+//! several targets.
 
 mod http1;
 mod lifecycle;
 mod report;
 mod streams;
+mod turns;
 
 use std::cmp::Reverse;
 
