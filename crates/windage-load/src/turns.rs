@@ -48,6 +48,16 @@ pub struct TurnsReport {
     pub report: RunReport,
 }
 
+impl TurnsReport {
+    /// Merges another thread's report of the same run.
+    pub(crate) fn add(&mut self, other: TurnsReport) {
+        for (mine, theirs) in self.members.iter_mut().zip(&other.members) {
+            mine.merge(theirs);
+        }
+        self.report.add(other.report);
+    }
+}
+
 /// What is wrong with [`Turns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnsError {
