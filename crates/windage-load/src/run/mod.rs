@@ -115,7 +115,7 @@ struct Run<'r, P> {
     first_sent_ns: Option<u64>,
     last_completed_ns: Option<u64>,
     stalls: Stalls,
-    /// This turn of the loop did more than look at the clock.
+    /// This pass of the loop did more than look at the clock.
     was_at_work: bool,
     /// When progress is published next; never without a watcher.
     next_tell_ns: u64,
@@ -165,7 +165,7 @@ impl<'r, P: Pacer> Run<'r, P> {
     fn execute(mut self) -> Result<RunReport, EngineError> {
         let (cpu_before_ns, own_before) = (thread_cpu_ns(), self.engine.own.read());
         self.gather();
-        let result = self.turn_until_done();
+        let result = self.loop_until_done();
         self.cut_off();
         self.tell();
         result?;
@@ -191,7 +191,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         Ok(self.report)
     }
 
-    fn turn_until_done(&mut self) -> Result<(), EngineError> {
+    fn loop_until_done(&mut self) -> Result<(), EngineError> {
         let mut now_ns = monotonic_ns();
         loop {
             self.was_at_work = now_ns >= self.next_sweep_ns.min(self.next_tell_ns);
@@ -247,15 +247,12 @@ impl<'r, P: Pacer> Run<'r, P> {
             }
             return Ok(());
         }
-        let turn_ns = if now_ns < self.ends_ns {
+        let end_ns = if now_ns < self.ends_ns {
             self.ends_ns
         } else {
             self.last_ns
         };
-        let until_ns = self
-            .next_sweep_ns
-            .min(turn_ns)
-            .min(now_ns + LONGEST_WAIT_NS);
+        let until_ns = self.next_sweep_ns.min(end_ns).min(now_ns + LONGEST_WAIT_NS);
         self.engine.epoll.wait_until(now_ns, until_ns)
     }
 

@@ -40,7 +40,7 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Drives the connections that have something to send, or whose turn ended early, until none is
+    /// Drives the connections that have something to send, or whose pass ended early, until none is
     /// left.
     pub(super) fn drive_stirred(&mut self) {
         for _ in 0..self.engine.stirred.len() {
@@ -81,7 +81,7 @@ impl<P: Pacer> Run<'_, P> {
         self.notice_end(of);
     }
 
-    /// Schedules a connection for the next turn.
+    /// Schedules a connection for the next pass of the loop.
     pub(super) fn stir(&mut self, of: usize) {
         if !std::mem::replace(&mut self.engine.connections[of].is_stirred, true) {
             self.engine.stirred.push_back(of);
