@@ -13,10 +13,11 @@ use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::epoll::Epoll;
 use crate::lane::Lane;
+use crate::member::Member;
 use crate::own::OwnThread;
-use crate::pace::BACKLOG_BOUND;
 use crate::progress::Progress;
 use crate::target::{Connections, Target, TargetId, TargetSlot};
+use crate::turns::TurnsError;
 use crate::wakeup::Wakeup;
 use crate::work::{Draws, Protocol, Share};
 
@@ -66,6 +67,9 @@ pub enum EngineError {
     /// The target does not belong to this engine.
     #[error("target {0} does not belong to this engine; use the id that `add_target` returned")]
     UnknownTarget(usize),
+    /// Targets can't be loaded in these turns.
+    #[error(transparent)]
+    Turns(TurnsError),
 }
 
 /// A load generator for one thread.
@@ -84,15 +88,12 @@ pub struct Engine {
     pub(crate) targets: Vec<TargetSlot>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) lanes: Vec<Lane>,
-    /// Free lanes of the target under load, the longest free first.
-    pub(crate) idle: VecDeque<usize>,
     /// When users finish thinking, and on which lanes; the soonest first.
     pub(crate) thinkers: BinaryHeap<Reverse<(u64, usize)>>,
     /// Connections whose streams have queued data.
     pub(crate) stirred: VecDeque<usize>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) progress: Option<Arc<Progress>>,
-    pub(crate) backlog: VecDeque<u64>,
     share: Share,
 }
 
@@ -116,13 +117,11 @@ impl Engine {
             targets: Vec::new(),
             connections: Vec::new(),
             lanes: Vec::new(),
-            idle: VecDeque::new(),
             thinkers: BinaryHeap::new(),
             stirred: VecDeque::new(),
             stop: Arc::default(),
             progress: None,
             share: Share { index: 0, of: 1 },
-            backlog: VecDeque::with_capacity(BACKLOG_BOUND),
         })
     }
 
@@ -163,7 +162,7 @@ impl Engine {
         for connection in begin..begin + most {
             let lane = self.lanes.len();
             self.lanes
-                .extend((0..streams).map(|_| Lane::new(connection)));
+                .extend((0..streams).map(|_| Lane::new(id, connection)));
             self.connections
                 .push(Connection::new(id, lane..lane + streams));
         }
@@ -172,7 +171,6 @@ impl Engine {
             u32::try_from(self.connections.len()).is_ok(),
             "more connections than any kernel holds"
         );
-        self.idle.reserve(most * streams);
         self.thinkers.reserve(most * streams);
         self.stirred.reserve(most);
         self.targets.push(TargetSlot {
@@ -180,6 +178,7 @@ impl Engine {
             target,
             connections: begin..begin + most,
             in_use: first,
+            member: Member::new(most * streams),
         });
         TargetId(id)
     }

@@ -15,6 +15,7 @@ use crate::recording::Recording;
 use crate::run::RunReport;
 use crate::schedule::Schedule;
 use crate::target::{Connections, Target, TargetId};
+use crate::turns::{TurnRhythm, Turns, TurnsReport};
 use crate::upkeep::ConnectReport;
 use crate::work::Share;
 
@@ -157,29 +158,70 @@ impl Generator {
         rhythm: &Rhythm,
         recording: &mut Recording,
     ) -> Result<RunReport, EngineError> {
-        let began_ns = monotonic_ns();
+        let (began_ns, rhythm) = (monotonic_ns(), rhythm.clone());
         let threads = self.sharers.get(target.0).copied().unwrap_or(1);
-        for (worker, number) in self.others.iter().zip(1..threads) {
+        let ran = self.run_on(threads, recording, move |engine, number, recording| {
             let rhythm = rhythm.clone();
+            let report = run_part(engine, target, began_ns, rhythm, number, threads, recording)?;
+            Ok(TurnsReport {
+                members: Vec::new(),
+                report,
+            })
+        })?;
+        Ok(ran.report)
+    }
+
+    /// Loads several targets in turns, see [`Engine::run_turns`].
+    ///
+    /// Only as many threads take part as have a connection to every target, so targets should have
+    /// at least as many connections as there are threads. Open loop: each thread handles every n-th
+    /// start; the start's place in the whole schedule decides whose turn it is. Closed loop: each
+    /// thread goes through all turns on its own, with its share of each turn's requests. That is at
+    /// least one, so turns of fewer requests than threads become longer.
+    ///
+    /// # Errors
+    /// As [`Engine::run_turns`].
+    pub fn run_turns(
+        &mut self,
+        turns: &Turns,
+        rhythm: &TurnRhythm,
+        recording: &mut Recording,
+    ) -> Result<TurnsReport, EngineError> {
+        let (began_ns, turns, rhythm) = (monotonic_ns(), turns.clone(), rhythm.clone());
+        let sharers = |target: &TargetId| self.sharers.get(target.0).copied();
+        let threads = turns.targets.iter().filter_map(sharers).min().unwrap_or(1);
+        self.run_on(threads, recording, move |engine, number, recording| {
+            // There are fewer than 2³² threads, see `Generator::new`.
+            let share = Share {
+                index: number as u32,
+                of: threads as u32,
+            };
+            engine.run_turns_from(&turns, began_ns, rhythm.clone(), share, recording)
+        })
+    }
+
+    /// Runs each thread's part, whose number it is given, and merges the results.
+    fn run_on<F>(
+        &mut self,
+        threads: usize,
+        recording: &mut Recording,
+        part: F,
+    ) -> Result<TurnsReport, EngineError>
+    where
+        F: Fn(&mut Engine, usize, &mut Recording) -> Result<TurnsReport, EngineError>,
+        F: Clone + Send + 'static,
+    {
+        for (worker, number) in self.others.iter().zip(1..threads) {
+            let part = part.clone();
             worker.give(move |engine, recording| {
                 recording.clear();
-                let ran = run_part(engine, target, began_ns, rhythm, number, threads, recording)?;
                 Ok(Done {
-                    ran,
+                    ran: part(engine, number, recording)?,
                     ..Done::default()
                 })
             });
         }
-        let rhythm = rhythm.clone();
-        let mut ran = run_part(
-            &mut self.own,
-            target,
-            began_ns,
-            rhythm,
-            0,
-            threads,
-            recording,
-        );
+        let mut ran = part(&mut self.own, 0, recording);
         for worker in &self.others[..threads - 1] {
             match (worker.answer(), &mut ran) {
                 (Ok(done), Ok(report)) => {
@@ -191,9 +233,9 @@ impl Generator {
             }
         }
         if threads > 1
-            && let Ok(report) = &mut ran
+            && let Ok(ran) = &mut ran
         {
-            report.take_lag_of(recording);
+            ran.report.take_lag_of(recording);
         }
         ran
     }
@@ -249,7 +291,7 @@ fn run_part(
 #[derive(Default)]
 struct Done {
     connected: ConnectReport,
-    ran: RunReport,
+    ran: TurnsReport,
 }
 
 type Job = Box<dyn FnOnce(&mut Engine, &mut Recording) -> Result<Done, EngineError> + Send>;

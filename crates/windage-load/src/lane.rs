@@ -31,6 +31,7 @@ pub(crate) struct Exchange {
 /// One lane of a connection.
 #[derive(Debug)]
 pub(crate) struct Lane {
+    pub target: usize,
     pub connection: usize,
     pub state: State,
     pub exchange: Exchange,
@@ -43,8 +44,9 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(connection: usize) -> Lane {
+    pub(crate) fn new(target: usize, connection: usize) -> Lane {
         Lane {
+            target,
             connection,
             state: State::Down,
             exchange: Exchange::default(),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::endpoint::Endpoint;
+use crate::member::Member;
 use crate::tls::TlsClient;
 use crate::work::{Draws, Work};
 
@@ -51,6 +52,7 @@ pub(crate) struct TargetSlot {
     /// How many of them are in use, from the first; the rest is room to grow.
     pub in_use: usize,
     pub draws: Draws,
+    pub member: Member,
 }
 
 impl TargetSlot {

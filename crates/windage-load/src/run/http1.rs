@@ -8,6 +8,7 @@ use crate::epoll::Readiness;
 use crate::lane::State;
 use crate::pace::Pacer;
 use crate::response::Progress;
+use crate::target::TargetSlot;
 use crate::upkeep::is_passing;
 use crate::work::Position;
 
@@ -18,16 +19,16 @@ impl<P: Pacer> Run<'_, P> {
     /// Renders a lane's request, unless it is the same each time, and sends it.
     #[inline]
     pub(super) fn send_bytes(&mut self, index: usize, position: Position) {
-        if !self.is_constant {
+        if !self.is_constant(index) {
             let engine = &mut *self.engine;
             let lane = &mut engine.lanes[index];
+            let slot = &mut engine.targets[lane.target];
+            let work = &slot.target.work;
             engine.connections[lane.connection]
                 .parser
-                .expect(self.work.step(position).is_head);
-            if self.work.constant_at(position).is_none() {
-                engine.targets[self.target]
-                    .draws
-                    .write_http1(&self.work, position, &mut lane.wire);
+                .expect(work.step(position).is_head);
+            if work.constant_at(position).is_none() {
+                slot.draws.write_http1(work, position, &mut lane.wire);
             }
         }
         self.send_rest(index);
@@ -39,14 +40,15 @@ impl<P: Pacer> Run<'_, P> {
         let engine = &mut *self.engine;
         let lane = &mut engine.lanes[index];
         let connection = &mut engine.connections[lane.connection];
-        let constant = self.work.constant_at(lane.exchange.position);
+        let TargetSlot { target, member, .. } = &mut engine.targets[lane.target];
+        let constant = target.work.constant_at(lane.exchange.position);
         let request = constant.unwrap_or(&lane.wire);
         loop {
             let rest = &request[lane.exchange.sent_bytes..];
             match connection.transport().and_then(|t| t.send_some(rest)) {
                 Ok(sent) => {
                     lane.exchange.sent_bytes += sent;
-                    self.report.exchanges.sent_bytes += sent as u64;
+                    member.exchanges.sent_bytes += sent as u64;
                     if sent == rest.len() {
                         return;
                     }
@@ -109,7 +111,7 @@ impl<P: Pacer> Run<'_, P> {
 
     fn drop_if_dead(&mut self, connection: usize, index: usize, hung_up: bool) {
         if self.engine.drop_if_dead(connection, hung_up) {
-            self.engine.idle.retain(|&idle| idle != index);
+            self.member(index).idle.retain(|&idle| idle != index);
             self.open_if_needed(connection);
         }
     }
@@ -117,7 +119,8 @@ impl<P: Pacer> Run<'_, P> {
     #[inline]
     fn request_bytes(&self, index: usize) -> usize {
         let lane = &self.engine.lanes[index];
-        let constant = self.work.constant_at(lane.exchange.position);
+        let work = &self.engine.targets[lane.target].target.work;
+        let constant = work.constant_at(lane.exchange.position);
         constant.unwrap_or(&lane.wire).len()
     }
 
@@ -142,7 +145,8 @@ impl<P: Pacer> Run<'_, P> {
             match received {
                 Ok(0) => return self.end_of_stream(index, now_ns),
                 Ok(length) => {
-                    self.report.exchanges.received_bytes += length as u64;
+                    let member = &mut engine.targets[lane.target].member;
+                    member.exchanges.received_bytes += length as u64;
                     match parser.feed(&engine.buffer[..length]) {
                         Ok(Progress::Complete { consumed, .. }) if consumed < length => {
                             return self.lose_connection(index, Cause::Protocol, &|| {
@@ -222,7 +226,7 @@ impl<P: Pacer> Run<'_, P> {
             self.free(index, now_ns);
             return;
         }
-        let follows = match self.is_constant {
+        let follows = match self.is_constant(index) {
             true => None,
             false => self.what_follows(index, now_ns),
         };

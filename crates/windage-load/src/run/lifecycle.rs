@@ -8,16 +8,29 @@ use crate::connection::Phase;
 use crate::epoll::Readiness;
 use crate::lane::State;
 use crate::pace::Pacer;
+use crate::target::TargetId;
 use crate::work::Protocol;
 
 impl<P: Pacer> Run<'_, P> {
-    /// Collects the target's free lanes and starts to open its closed connections.
+    /// Collects the members' free lanes and starts to open their closed connections.
     pub(super) fn gather(&mut self) {
-        self.engine.idle.clear();
         self.engine.thinkers.clear();
         self.engine.stirred.clear();
-        let is_head = self.always_head();
-        for index in self.engine.targets[self.target].members() {
+        // All of them, before the first failure to connect is counted.
+        for &TargetId(target) in self.members {
+            let slot = &mut self.engine.targets[target];
+            slot.member.begin(slot.target.work.constant().is_some());
+        }
+        for &TargetId(target) in self.members {
+            self.gather_member(target);
+        }
+    }
+
+    fn gather_member(&mut self, target: usize) {
+        let is_head = self.always_head(target);
+        // With turns, users go on where they were, so that each step gets its share of requests.
+        let starts_over = !P::IS_CLOSED && !self.pacer.has_turns();
+        for index in self.engine.targets[target].members() {
             let connection = &mut self.engine.connections[index];
             connection.is_stirred = false;
             connection.parser.expect(is_head);
@@ -32,23 +45,24 @@ impl<P: Pacer> Run<'_, P> {
                 if self.engine.lanes[lane].state == State::Down {
                     continue;
                 }
-                if !P::IS_CLOSED {
+                if starts_over {
                     self.engine.lanes[lane].next = None;
                 }
-                self.engine.idle.push_back(lane);
+                self.engine.targets[target].member.idle.push_back(lane);
             }
         }
     }
 
-    /// Whether every request of the run is HEAD.
-    fn always_head(&self) -> bool {
-        self.is_constant && self.work.step(Default::default()).is_head
+    /// Whether every request to a target is HEAD.
+    fn always_head(&self, target: usize) -> bool {
+        let slot = &self.engine.targets[target];
+        slot.member.is_constant && slot.target.work.step(Default::default()).is_head
     }
 
-    /// Whether waiting starts may open one more connection; one opens at a time.
-    pub(super) fn may_grow(&self) -> bool {
-        let slot = &self.engine.targets[self.target];
-        let is_coming_up = self.grown.is_some_and(|index| {
+    /// Whether waiting starts may open one more connection to their target; one opens at a time.
+    pub(super) fn may_grow(&self, target: usize) -> bool {
+        let slot = &self.engine.targets[target];
+        let is_coming_up = slot.member.grown.is_some_and(|index| {
             matches!(
                 self.engine.connections[index].phase,
                 Phase::Connecting { .. } | Phase::Paused { .. }
@@ -57,18 +71,24 @@ impl<P: Pacer> Run<'_, P> {
         slot.in_use < slot.connections.len() && !is_coming_up
     }
 
-    /// Opens one more connection for waiting starts.
+    /// Opens one more connection to each target for which starts wait.
     pub(super) fn grow(&mut self) {
-        if !self.may_grow() {
-            return;
+        for &TargetId(target) in self.members {
+            let waits = !self.engine.targets[target].member.backlog.is_empty();
+            if waits && self.may_grow(target) {
+                self.grow_member(target);
+            }
         }
-        let is_head = self.always_head();
-        let slot = &mut self.engine.targets[self.target];
+    }
+
+    fn grow_member(&mut self, target: usize) {
+        let is_head = self.always_head(target);
+        let slot = &mut self.engine.targets[target];
         let index = slot.connections.start + slot.in_use;
         slot.in_use += 1;
-        self.grown = Some(index);
+        slot.member.grown = Some(index);
+        slot.member.exchanges.grown += 1;
         self.engine.connections[index].parser.expect(is_head);
-        self.report.exchanges.grown += 1;
         self.open(index);
     }
 
@@ -86,7 +106,7 @@ impl<P: Pacer> Run<'_, P> {
     /// Reopens a connection if there is still something to send.
     pub(super) fn open_if_needed(&mut self, index: usize) {
         let now_ns = monotonic_ns();
-        if self.pacer.is_over(now_ns) {
+        if self.nothing_to_send(now_ns) {
             return;
         }
         match self.engine.connections[index].pause_ns() {
@@ -104,7 +124,9 @@ impl<P: Pacer> Run<'_, P> {
         match self.engine.establish(index, readiness.hung_up) {
             Ok(None) => {}
             Ok(Some(was_open)) => {
-                self.report.exchanges.reopened += u64::from(was_open);
+                let target = self.engine.connections[index].target;
+                let member = &mut self.engine.targets[target].member;
+                member.exchanges.reopened += u64::from(was_open);
                 let now_ns = monotonic_ns();
                 for lane in self.engine.connections[index].lanes.clone() {
                     if self.engine.lanes[lane].state != State::Down {
@@ -112,7 +134,7 @@ impl<P: Pacer> Run<'_, P> {
                     }
                 }
                 // The server may have closed already; that is reported only once.
-                if readiness.hung_up && self.work.protocol() == Protocol::Http1 {
+                if readiness.hung_up && self.protocol_of(target) == Protocol::Http1 {
                     let lane = self.engine.connections[index].lanes.start;
                     match self.engine.lanes[lane].state {
                         State::Exchanging => self.receive(lane, true),
@@ -140,16 +162,18 @@ impl<P: Pacer> Run<'_, P> {
         self.engine.lanes[lane].state = State::Idle { since_ns: now_ns };
         if let Some((resume_ns, next)) = self.engine.lanes[lane].awaiting.take() {
             self.engine.lanes[lane].next = next;
-            return self.think(lane, resume_ns.max(now_ns));
+            if !self.pacer.has_turns() {
+                return self.think(lane, resume_ns.max(now_ns));
+            }
         }
-        self.engine.idle.push_back(lane);
-        self.send_due(now_ns);
+        self.set_idle(lane, now_ns);
     }
 
     #[cold]
     fn connecting_failed(&mut self, index: usize, why: &io::Error) {
-        self.report.exchanges.errors.connect += 1;
-        let endpoint = &self.engine.targets[self.target].target.endpoint;
+        let slot = &mut self.engine.targets[self.engine.connections[index].target];
+        slot.member.exchanges.errors.connect += 1;
+        let endpoint = &slot.target.endpoint;
         self.report
             .first_error
             .get_or_insert_with(|| format!("connecting to {endpoint}: {why}"));
@@ -159,16 +183,22 @@ impl<P: Pacer> Run<'_, P> {
     /// Counts an exchange without an answer, and closes its connection.
     #[cold]
     pub(super) fn lose_connection(&mut self, lane: usize, cause: Cause, why: &dyn Fn() -> String) {
-        self.count_loss(cause, why);
+        self.count_loss(lane, cause, why);
         self.close_and_reopen(self.engine.lanes[lane].connection);
     }
 
     /// Ends what has timed out and resumes what has paused for long enough.
     pub(super) fn sweep(&mut self, now_ns: u64) {
-        let timeout_ns = self.engine.timeout_ns;
         // Anything that begins after this sweep times out later.
-        self.next_sweep_ns = now_ns.saturating_add(timeout_ns);
-        for index in self.engine.targets[self.target].members() {
+        self.next_sweep_ns = now_ns.saturating_add(self.engine.timeout_ns);
+        for &TargetId(target) in self.members {
+            self.sweep_member(target, now_ns);
+        }
+    }
+
+    fn sweep_member(&mut self, target: usize, now_ns: u64) {
+        let timeout_ns = self.engine.timeout_ns;
+        for index in self.engine.targets[target].members() {
             match self.engine.connections[index].phase {
                 Phase::Closed => {}
                 Phase::Open => self.sweep_lanes(index, now_ns),
@@ -196,7 +226,7 @@ impl<P: Pacer> Run<'_, P> {
             let sent_ns = self.engine.lanes[lane].exchange.sent_ns;
             if self.is_due(sent_ns.saturating_add(self.engine.timeout_ns), now_ns) {
                 self.time_out(lane);
-                if self.work.protocol() != Protocol::Http1 {
+                if self.protocol_of(self.engine.lanes[lane].target) != Protocol::Http1 {
                     self.stir(index);
                     self.free_stream(index, lane, now_ns);
                 }
@@ -216,7 +246,7 @@ impl<P: Pacer> Run<'_, P> {
     fn time_out(&mut self, lane: usize) {
         let why = || "no whole answer within the timeout".to_owned();
         if self.cancel(lane) {
-            self.count_loss(Cause::Timeout, &why);
+            self.count_loss(lane, Cause::Timeout, &why);
         } else {
             self.lose_connection(lane, Cause::Timeout, &why);
         }
@@ -245,11 +275,22 @@ impl<P: Pacer> Run<'_, P> {
     pub(super) fn cut_off(&mut self) {
         let is_stopped = self.engine.is_stopped();
         self.pacer.give_up();
-        for index in self.engine.targets[self.target].members() {
+        self.waiting = 0;
+        for &TargetId(target) in self.members {
+            self.engine.targets[target].member.drop_backlog();
+        }
+        for &TargetId(target) in self.members {
+            self.cut_off_member(target, is_stopped);
+        }
+    }
+
+    fn cut_off_member(&mut self, target: usize, is_stopped: bool) {
+        self.engine.targets[target].member.is_loaded = false;
+        for index in self.engine.targets[target].members() {
             match self.engine.connections[index].phase {
                 Phase::Open => {
                     self.cut_off_lanes(index, is_stopped);
-                    if self.work.protocol() != Protocol::Http1 && !self.takes_requests(index) {
+                    if self.protocol_of(target) != Protocol::Http1 && !self.takes_requests(index) {
                         self.engine.close(index);
                     }
                 }

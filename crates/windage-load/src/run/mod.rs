@@ -1,30 +1,35 @@
 //! One run: the loop that sends, receives and records.
 //!
 //! This module has what all protocols share: when to send, what to record, when to end. `http1` and
-//! `streams` move the bytes; `lifecycle` opens and closes connections.
+//! `streams` move the bytes; `lifecycle` opens and closes connections; `turns` begins runs of
+//! several targets.
 
 mod http1;
 mod lifecycle;
 mod report;
 mod streams;
+mod turns;
 
 use std::cmp::Reverse;
 
 use nix::errno::Errno;
+use windage_model::Exchanges;
 
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::connection::Phase;
 use crate::engine::{Engine, EngineError, LONGEST_WAIT_NS, waiting_failed, whole_ns};
 use crate::epoll::Readiness;
 use crate::lane::State;
+use crate::member::Member;
 use crate::own::Stalls;
-use crate::pace::{ClosedPacer, OpenPacer, Pace, Pacer, Start};
+use crate::pace::{BACKLOG_BOUND, ClosedPacer, OpenPacer, Pace, Pacer, Start};
 use crate::recording::Recording;
 use crate::response::Answer;
 use crate::target::TargetId;
+use crate::turns::Course;
 use crate::upkeep::ConnectReport;
 use crate::wakeup::{ExactTimers, Waited};
-use crate::work::{Position, Protocol, Work};
+use crate::work::{Position, Protocol};
 
 pub use report::RunReport;
 
@@ -57,38 +62,26 @@ impl Engine {
         recording: &mut Recording,
     ) -> Result<RunReport, EngineError> {
         self.slot(target)?;
-        // Taken out for the duration of the run, so that the pacer can borrow it along with the
-        // engine.
-        let mut backlog = std::mem::take(&mut self.backlog);
-        let result = match pace {
+        let members = &[target];
+        let course = Course::endless(members);
+        match pace {
             Pace::Closed { lasts } => {
                 let ends_ns = began_ns.saturating_add(whole_ns(lasts));
-                let mut pacer = ClosedPacer { ends_ns };
-                Run::new(self, target.0, &mut pacer, recording, began_ns, ends_ns)
-                    .execute()
-                    .map(|mut report| {
-                        report.exchanges.intended = report.exchanges.sent;
-                        report
-                    })
+                let mut pacer = ClosedPacer::new(course, began_ns, ends_ns);
+                Run::new(self, members, &mut pacer, recording, began_ns, ends_ns).execute()
             }
             Pace::Open { schedule, lasts } => {
                 let _exact = ExactTimers::for_this_thread();
                 let lasts_ns = whole_ns(lasts);
-                let mut pacer = OpenPacer::new(schedule, &mut backlog, began_ns, lasts_ns);
                 let ends_ns = began_ns.saturating_add(lasts_ns);
-                let result =
-                    Run::new(self, target.0, &mut pacer, recording, began_ns, ends_ns).execute();
-                result.map(|mut report| {
-                    report.exchanges.intended += pacer.intended;
-                    report.exchanges.dropped = pacer.dropped;
-                    report.exchanges.waited = pacer.waited;
-                    report.duration_ns = lasts_ns;
-                    report
+                let mut pacer = OpenPacer::new(schedule, course, began_ns, Some(lasts_ns));
+                let run = Run::new(self, members, &mut pacer, recording, began_ns, ends_ns);
+                run.execute().map(|report| RunReport {
+                    duration_ns: lasts_ns,
+                    ..report
                 })
             }
-        };
-        self.backlog = backlog;
-        result
+        }
     }
 }
 
@@ -103,10 +96,8 @@ enum Cause {
 /// A run in progress.
 struct Run<'r, P> {
     engine: &'r mut Engine,
-    target: usize,
-    work: Work,
-    /// Every exchange sends the same bytes.
-    is_constant: bool,
+    /// The targets under load.
+    members: &'r [TargetId],
     pacer: &'r mut P,
     recording: &'r mut Recording,
     report: RunReport,
@@ -117,12 +108,14 @@ struct Run<'r, P> {
     /// No timeout or pause ends before this time.
     next_sweep_ns: u64,
     outstanding: usize,
+    /// Due starts of all members that wait for a lane.
+    waiting: usize,
+    /// Most starts of one member that wait.
+    most_waiting: usize,
     first_sent_ns: Option<u64>,
     last_completed_ns: Option<u64>,
-    /// The connection opened last because starts were waiting.
-    grown: Option<usize>,
     stalls: Stalls,
-    /// This turn of the loop did more than look at the clock.
+    /// This pass of the loop did more than look at the clock.
     was_at_work: bool,
     /// When progress is published next; never without a watcher.
     next_tell_ns: u64,
@@ -134,17 +127,14 @@ struct Run<'r, P> {
 impl<'r, P: Pacer> Run<'r, P> {
     fn new(
         engine: &'r mut Engine,
-        target: usize,
+        members: &'r [TargetId],
         pacer: &'r mut P,
         recording: &'r mut Recording,
         began_ns: u64,
         ends_ns: u64,
     ) -> Run<'r, P> {
-        let work = engine.targets[target].target.work.clone();
         Run {
-            target,
-            is_constant: work.constant().is_some(),
-            work,
+            members,
             pacer,
             recording,
             report: RunReport {
@@ -155,9 +145,11 @@ impl<'r, P: Pacer> Run<'r, P> {
             last_ns: ends_ns.saturating_add(engine.timeout_ns),
             next_sweep_ns: began_ns.saturating_add(engine.timeout_ns),
             outstanding: 0,
+            waiting: 0,
+            // A dead target may not use up the room of the others.
+            most_waiting: BACKLOG_BOUND / members.len().max(1),
             first_sent_ns: None,
             last_completed_ns: None,
-            grown: None,
             stalls: Stalls::default(),
             was_at_work: false,
             next_tell_ns: match engine.progress {
@@ -173,13 +165,17 @@ impl<'r, P: Pacer> Run<'r, P> {
     fn execute(mut self) -> Result<RunReport, EngineError> {
         let (cpu_before_ns, own_before) = (thread_cpu_ns(), self.engine.own.read());
         self.gather();
-        let result = self.turn_until_done();
+        let result = self.loop_until_done();
         self.cut_off();
         self.tell();
         result?;
+        self.report.exchanges = self.sum();
         let report = &mut self.report;
         report.ended_ns = monotonic_ns();
-        let from_ns = self.first_sent_ns.unwrap_or(report.started_ns);
+        let from_ns = self
+            .first_sent_ns
+            .filter(|_| P::IS_CLOSED)
+            .unwrap_or(report.started_ns);
         // Time in which nothing was answered any more counts too.
         let least_ns = report.ended_ns.min(self.ends_ns);
         report.duration_ns = self
@@ -195,10 +191,9 @@ impl<'r, P: Pacer> Run<'r, P> {
         Ok(self.report)
     }
 
-    fn turn_until_done(&mut self) -> Result<(), EngineError> {
+    fn loop_until_done(&mut self) -> Result<(), EngineError> {
         let mut now_ns = monotonic_ns();
         loop {
-            let sent_before = self.report.exchanges.sent;
             self.was_at_work = now_ns >= self.next_sweep_ns.min(self.next_tell_ns);
             if now_ns >= self.next_sweep_ns {
                 self.sweep(now_ns);
@@ -213,9 +208,17 @@ impl<'r, P: Pacer> Run<'r, P> {
             }
             self.resume_thinkers(now_ns);
             self.send_due(now_ns);
+            if self.waiting > 0 {
+                self.grow();
+            }
             self.drive_stirred();
-            self.was_at_work |= self.report.exchanges.sent != sent_before;
-            let is_done = self.outstanding == 0 && self.pacer.is_over(now_ns);
+            let is_over = self.pacer.is_over(now_ns);
+            if is_over && self.ends_ns == u64::MAX {
+                // The end of turns is known only now.
+                self.ends_ns = now_ns;
+                self.last_ns = now_ns.saturating_add(self.engine.timeout_ns);
+            }
+            let is_done = is_over && self.outstanding == 0 && self.waiting == 0;
             if is_done || now_ns >= self.last_ns || self.engine.is_stopped() {
                 return Ok(());
             }
@@ -233,11 +236,8 @@ impl<'r, P: Pacer> Run<'r, P> {
         if !self.engine.stirred.is_empty() {
             return self.engine.epoll.poll();
         }
-        // Without a free lane no start can go out, and an event announces a free lane. But a
-        // waiting start can open a connection.
-        let may_start = !self.engine.idle.is_empty() || self.may_grow();
+        let start_ns = self.pacer.next_ns().filter(|_| self.may_start());
         let engine = &mut *self.engine;
-        let start_ns = self.pacer.next_ns().filter(|_| may_start);
         let resume_ns = engine.thinkers.peek().map(|Reverse((at_ns, _))| *at_ns);
         if let Some(at_ns) = [start_ns, resume_ns].into_iter().flatten().min() {
             let at_ns = at_ns.min(now_ns + LONGEST_WAIT_NS);
@@ -247,16 +247,22 @@ impl<'r, P: Pacer> Run<'r, P> {
             }
             return Ok(());
         }
-        let turn_ns = if now_ns < self.ends_ns {
+        let end_ns = if now_ns < self.ends_ns {
             self.ends_ns
         } else {
             self.last_ns
         };
-        let until_ns = self
-            .next_sweep_ns
-            .min(turn_ns)
-            .min(now_ns + LONGEST_WAIT_NS);
+        let until_ns = self.next_sweep_ns.min(end_ns).min(now_ns + LONGEST_WAIT_NS);
         self.engine.epoll.wait_until(now_ns, until_ns)
+    }
+
+    /// Whether a due start may lead to anything. Without a free lane it can't go out, and an event
+    /// announces a free lane. But a waiting start can open a connection. One member's free lane is
+    /// enough, because the starts of the others only have to get out of its way.
+    fn may_start(&self) -> bool {
+        self.members.iter().any(|&TargetId(target)| {
+            !self.engine.targets[target].member.idle.is_empty() || self.may_grow(target)
+        })
     }
 
     /// Publishes what has happened since the last time.
@@ -264,7 +270,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         let Some(progress) = &self.engine.progress else {
             return;
         };
-        let exchanges = &self.report.exchanges;
+        let exchanges = self.sum();
         let now = (exchanges.completed, exchanges.errors.total());
         progress.add(now.0 - self.published.0, now.1 - self.published.1);
         self.published = now;
@@ -278,40 +284,114 @@ impl<'r, P: Pacer> Run<'r, P> {
         }
     }
 
-    /// Sends on free lanes, the longest free first, until no lane is free or no start is due.
+    /// The counts of all members.
+    fn sum(&self) -> Exchanges {
+        let mut sum = Exchanges::default();
+        for &TargetId(target) in self.members {
+            sum.merge(&self.engine.targets[target].member.exchanges);
+        }
+        sum
+    }
+
+    /// The part in the run of a lane's target.
+    #[inline]
+    fn member(&mut self, lane: usize) -> &mut Member {
+        &mut self.engine.targets[self.engine.lanes[lane].target].member
+    }
+
+    /// Whether a lane sends the same bytes each time.
+    #[inline]
+    fn is_constant(&self, lane: usize) -> bool {
+        let target = self.engine.lanes[lane].target;
+        self.engine.targets[target].member.is_constant
+    }
+
+    #[inline]
+    fn protocol_of(&self, target: usize) -> Protocol {
+        self.engine.targets[target].target.work.protocol()
+    }
+
+    fn nothing_to_send(&self, now_ns: u64) -> bool {
+        self.waiting == 0 && self.pacer.is_over(now_ns)
+    }
+
+    /// Sends what is due on free lanes, the longest free first. In an open loop, starts without a
+    /// lane wait; in a closed loop the turn does.
     #[inline]
     fn send_due(&mut self, now_ns: u64) {
-        let free_since_ns = self.free_since_ns();
-        while let Some(&lane) = self.engine.idle.front() {
-            let Some(start) = self.pacer.take(now_ns) else {
-                return;
+        while let Some(target) = self.pacer.due(now_ns) {
+            let member = &mut self.engine.targets[target].member;
+            let Some(lane) = member.idle.pop_front() else {
+                match P::IS_CLOSED {
+                    true if self.let_turn_pass(target, now_ns) => continue,
+                    true => return,
+                    false => self.queue(target, now_ns),
+                }
+                continue;
             };
-            self.engine.idle.pop_front();
-            self.send(lane, start);
-        }
-        // A lane was free for these too, but the generator was late for all of them.
-        let lag = &mut self.recording.send_lag;
-        self.pacer.queue_due(now_ns, |due_ns| {
-            if free_since_ns.is_some_and(|since_ns| since_ns <= due_ns) {
-                lag.saturating_record(now_ns.saturating_sub(due_ns));
+            member.exchanges.intended += 1;
+            if !P::IS_CLOSED
+                && let State::Idle { since_ns } = self.engine.lanes[lane].state
+            {
+                member.note_pass(now_ns, since_ns);
             }
-        });
-        if self.pacer.waiting() > 0 {
-            self.grow();
+            let start = self.pacer.take(now_ns);
+            self.send(lane, start);
         }
     }
 
-    /// Since when a lane has been free for starts; the closed loop does not need it.
+    /// Queues the start that is due, for which its target has no free lane.
+    fn queue(&mut self, target: usize, now_ns: u64) {
+        let Start::At(due_ns) = self.pacer.take(now_ns) else {
+            return;
+        };
+        let member = &mut self.engine.targets[target].member;
+        member.exchanges.intended += 1;
+        // A lane was free for it, but the generator was late.
+        if member.was_free_at(due_ns, now_ns) {
+            let lag_ns = now_ns.saturating_sub(due_ns);
+            self.recording.send_lag.saturating_record(lag_ns);
+        }
+        self.waiting += usize::from(member.queue(due_ns, self.most_waiting));
+    }
+
+    /// Sends a target's waiting starts on its free lanes.
     #[inline]
-    fn free_since_ns(&self) -> Option<u64> {
-        if P::IS_CLOSED {
-            return None;
+    fn send_waiting(&mut self, target: usize) {
+        loop {
+            let member = &mut self.engine.targets[target].member;
+            if member.backlog.is_empty() {
+                return;
+            }
+            let Some(lane) = member.idle.pop_front() else {
+                return;
+            };
+            let Some(due_ns) = member.backlog.pop_front() else {
+                return;
+            };
+            member.exchanges.waited += 1;
+            self.waiting -= 1;
+            self.send(lane, Start::At(due_ns));
         }
-        let lane = *self.engine.idle.front()?;
-        match self.engine.lanes[lane].state {
-            State::Idle { since_ns } => Some(since_ns),
-            _ => None,
+    }
+
+    /// Ends the turn of a target that has had no free lane and given no answer for the timeout. It
+    /// is not waited for again until it answers. Returns whether the turn has ended.
+    #[inline]
+    fn let_turn_pass(&mut self, target: usize, now_ns: u64) -> bool {
+        let Some(began_ns) = self.pacer.turn_began_ns() else {
+            return false;
+        };
+        let member = &mut self.engine.targets[target].member;
+        let since_ns = began_ns.max(member.answered_ns);
+        if !member.is_lost && now_ns < since_ns.saturating_add(self.engine.timeout_ns) {
+            return false;
         }
+        let left = self.pacer.skip_turn(now_ns);
+        member.is_lost = true;
+        member.exchanges.intended += left;
+        member.exchanges.dropped += left;
+        true
     }
 
     /// Sends the next request of a free lane's user.
@@ -321,15 +401,18 @@ impl<'r, P: Pacer> Run<'r, P> {
         let State::Idle { since_ns } = lane.state else {
             return;
         };
-        let position = match (self.is_constant, lane.next.take()) {
+        let slot = &mut self.engine.targets[lane.target];
+        let work = &slot.target.work;
+        let position = match (slot.member.is_constant, lane.next.take()) {
             (true, _) => Position::default(),
             (false, Some(next)) => next,
-            (false, None) => self.engine.targets[self.target].draws.begin(&self.work),
+            (false, None) => slot.draws.begin(work),
         };
-        let now_ns = monotonic_ns();
+        let (protocol, now_ns) = (work.protocol(), monotonic_ns());
         lane.begin(start, position, now_ns);
+        slot.member.exchanges.sent += 1;
         self.outstanding += 1;
-        self.report.exchanges.sent += 1;
+        self.was_at_work = true;
         self.first_sent_ns.get_or_insert(now_ns);
         // A start that waited for a lane says nothing about the generator's lateness.
         if let Start::At(intended_ns) = start
@@ -339,7 +422,7 @@ impl<'r, P: Pacer> Run<'r, P> {
                 .send_lag
                 .saturating_record(now_ns.saturating_sub(intended_ns));
         }
-        match self.work.protocol() {
+        match protocol {
             Protocol::Http1 => self.send_bytes(index, position),
             Protocol::Http2 | Protocol::Grpc => self.send_stream(index, position),
         }
@@ -351,11 +434,12 @@ impl<'r, P: Pacer> Run<'r, P> {
             return;
         };
         let connection = &self.engine.connections[index];
-        if connection.target != self.target {
+        let slot = &self.engine.targets[connection.target];
+        if !slot.member.is_loaded {
             // Another target's connection died; that target's next `connect` reopens it.
             return self.engine.tend(readiness, &mut ConnectReport::default());
         }
-        match (connection.phase, self.work.protocol()) {
+        match (connection.phase, slot.target.work.protocol()) {
             (Phase::Open, Protocol::Http1) => self.handle_bytes(index, readiness),
             (Phase::Open, Protocol::Http2 | Protocol::Grpc) => {
                 self.drive(index, Some(readiness));
@@ -371,8 +455,11 @@ impl<'r, P: Pacer> Run<'r, P> {
         let exchange = &self.engine.lanes[index].exchange;
         self.recording
             .note(exchange.intended_ns, exchange.sent_ns, now_ns);
-        self.report.exchanges.completed += 1;
-        self.report.exchanges.status.count(status);
+        let member = self.member(index);
+        member.exchanges.completed += 1;
+        member.exchanges.status.count(status);
+        member.answered_ns = now_ns;
+        member.is_lost = false;
         self.last_completed_ns = Some(now_ns);
         self.outstanding -= 1;
     }
@@ -380,22 +467,31 @@ impl<'r, P: Pacer> Run<'r, P> {
     /// Continues with a lane: the next step of its flow, or whatever is due.
     #[inline]
     fn free(&mut self, index: usize, now_ns: u64) {
-        let lane = &mut self.engine.lanes[index];
-        lane.state = State::Idle { since_ns: now_ns };
-        if !self.is_constant && self.go_on(index, now_ns) {
+        if !self.is_constant(index) && self.go_on(index, now_ns) {
             return;
         }
-        self.engine.idle.push_back(index);
+        self.set_idle(index, now_ns);
+    }
+
+    /// Makes a lane free for whatever waits or is due.
+    #[inline]
+    fn set_idle(&mut self, index: usize, now_ns: u64) {
+        let lane = &mut self.engine.lanes[index];
+        lane.state = State::Idle { since_ns: now_ns };
+        let target = lane.target;
+        self.engine.targets[target].member.idle.push_back(index);
+        self.send_waiting(target);
         self.send_due(now_ns);
     }
 
-    /// Whether the lane's user continues its flow or thinks, rather than being free.
+    /// Whether the lane's user continues its flow or thinks, rather than being free. With turns it
+    /// continues when its target's turn has a start for it.
     fn go_on(&mut self, index: usize, now_ns: u64) -> bool {
-        let Some((resume_ns, next)) = self.what_follows(index, now_ns) else {
-            self.engine.lanes[index].next = None;
+        let follows = self.what_follows(index, now_ns);
+        self.engine.lanes[index].next = follows.and_then(|(_, next)| next);
+        let Some((resume_ns, _)) = follows.filter(|_| !self.pacer.has_turns()) else {
             return false;
         };
-        self.engine.lanes[index].next = next;
         self.think(index, resume_ns);
         self.resume_thinkers(now_ns);
         true
@@ -404,7 +500,9 @@ impl<'r, P: Pacer> Run<'r, P> {
     /// When the user whose answer has just arrived goes on, and with which step; `None` at the end
     /// of its flow.
     fn what_follows(&self, index: usize, now_ns: u64) -> Option<(u64, Option<Position>)> {
-        let step = self.work.step(self.engine.lanes[index].exchange.position);
+        let lane = &self.engine.lanes[index];
+        let work = &self.engine.targets[lane.target].target.work;
+        let step = work.step(lane.exchange.position);
         // In an open loop nothing depends on think time after the last step.
         let goes_on = step.next.is_some() || (step.think_ns > 0 && P::IS_CLOSED);
         goes_on.then(|| (now_ns.saturating_add(step.think_ns), step.next))
@@ -431,21 +529,24 @@ impl<'r, P: Pacer> Run<'r, P> {
                 continue;
             }
             lane.state = State::Idle { since_ns: at_ns };
+            let member = &mut self.engine.targets[lane.target].member;
             if at_ns < self.ends_ns {
-                self.report.exchanges.intended += 1;
+                member.exchanges.intended += 1;
                 self.send(index, Start::At(at_ns));
                 continue;
             }
             if !P::IS_CLOSED {
                 lane.next = None;
             }
-            self.engine.idle.push_back(index);
+            member.idle.push_back(index);
+            let target = lane.target;
+            self.send_waiting(target);
         }
     }
 
     /// Counts an exchange without an answer.
-    fn count_loss(&mut self, cause: Cause, why: &dyn Fn() -> String) {
-        let errors = &mut self.report.exchanges.errors;
+    fn count_loss(&mut self, lane: usize, cause: Cause, why: &dyn Fn() -> String) {
+        let errors = &mut self.member(lane).exchanges.errors;
         match cause {
             Cause::Timeout => errors.timeout += 1,
             Cause::Closed => errors.closed += 1,

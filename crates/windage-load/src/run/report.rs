@@ -15,8 +15,10 @@ pub struct RunReport {
     pub started_ns: u64,
     /// End, with nothing outstanding, in nanoseconds of `CLOCK_MONOTONIC`.
     pub ended_ns: u64,
-    /// Closed loop: first send to last completion, but at least until sending ended; to the end of
-    /// the run when nothing was completed. Open loop: the length of the schedule. In nanoseconds.
+    /// Closed loop: first send to last completion, but at least until sending ended. Open loop:
+    /// the length of the schedule; with turns, from the start of the run to the last start of the
+    /// schedule or the last completion, whichever is later. Without any completion, a closed loop
+    /// and turns count to the end of the run. In nanoseconds.
     pub duration_ns: u64,
     /// CPU that the generator's threads used for the run, in nanoseconds.
     pub generator_cpu_ns: u64,

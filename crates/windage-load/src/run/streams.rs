@@ -15,15 +15,16 @@ impl<P: Pacer> Run<'_, P> {
     pub(super) fn send_stream(&mut self, index: usize, position: Position) {
         let engine = &mut *self.engine;
         let of = engine.lanes[index].connection;
-        let slot = &mut engine.targets[self.target];
+        let slot = &mut engine.targets[engine.lanes[index].target];
+        let work = &slot.target.work;
         let scheme = match slot.target.tls {
             Some(_) => &Scheme::HTTPS,
             None => &Scheme::HTTP,
         };
-        let (request, body) = slot.draws.http2(&self.work, position, scheme);
+        let (request, body) = slot.draws.http2(work, position, scheme);
         let connection = &mut engine.connections[of];
         let stream = index - connection.lanes.start;
-        let is_grpc = self.work.protocol() == Protocol::Grpc;
+        let is_grpc = work.protocol() == Protocol::Grpc;
         let sent = match connection.session() {
             Some(session) => session
                 .send(stream, request, body, is_grpc)
@@ -34,12 +35,12 @@ impl<P: Pacer> Run<'_, P> {
             Ok(()) => self.stir(of),
             Err(why) => {
                 self.engine.lanes[index].go_down();
-                self.count_loss(Cause::Closed, &|| why.clone());
+                self.count_loss(index, Cause::Closed, &|| why.clone());
             }
         }
     }
 
-    /// Drives the connections that have something to send, or whose turn ended early, until none is
+    /// Drives the connections that have something to send, or whose pass ended early, until none is
     /// left.
     pub(super) fn drive_stirred(&mut self) {
         for _ in 0..self.engine.stirred.len() {
@@ -63,8 +64,9 @@ impl<P: Pacer> Run<'_, P> {
             None => session.push(),
         };
         let (sent, received) = connection.take_bytes();
-        self.report.exchanges.sent_bytes += sent;
-        self.report.exchanges.received_bytes += received;
+        let exchanges = &mut self.engine.targets[connection.target].member.exchanges;
+        exchanges.sent_bytes += sent;
+        exchanges.received_bytes += received;
         if goes_on {
             self.stir(of);
         }
@@ -79,7 +81,7 @@ impl<P: Pacer> Run<'_, P> {
         self.notice_end(of);
     }
 
-    /// Schedules a connection for the next turn.
+    /// Schedules a connection for the next pass of the loop.
     pub(super) fn stir(&mut self, of: usize) {
         if !std::mem::replace(&mut self.engine.connections[of].is_stirred, true) {
             self.engine.stirred.push_back(of);
@@ -101,7 +103,7 @@ impl<P: Pacer> Run<'_, P> {
                 } else {
                     Cause::Closed
                 };
-                self.count_loss(cause, &|| why.clone());
+                self.count_loss(index, cause, &|| why.clone());
                 return self.free_stream(of, index, now_ns);
             }
         }
@@ -127,11 +129,17 @@ impl<P: Pacer> Run<'_, P> {
         if is_ready {
             return;
         }
-        let lanes = self.engine.connections[of].lanes.clone();
-        self.engine.idle.retain(|idle| !lanes.contains(idle));
+        let (lanes, target) = (
+            self.engine.connections[of].lanes.clone(),
+            self.engine.connections[of].target,
+        );
+        let member = &mut self.engine.targets[target].member;
+        member.idle.retain(|idle| !lanes.contains(idle));
         for index in lanes {
             match (&ended, self.engine.lanes[index].state) {
-                (Some(why), State::Exchanging) => self.count_loss(Cause::Closed, &|| why.clone()),
+                (Some(why), State::Exchanging) => {
+                    self.count_loss(index, Cause::Closed, &|| why.clone());
+                }
                 (None, State::Exchanging) => {}
                 _ => self.engine.lanes[index].go_down(),
             }

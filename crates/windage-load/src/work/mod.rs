@@ -82,6 +82,12 @@ impl Work {
         self.prepared(at).constant()
     }
 
+    /// Whether users pause after any step.
+    pub(crate) fn has_think_time(&self) -> bool {
+        let mut steps = self.0.flows.iter().flat_map(|flow| &flow.steps);
+        steps.any(|step| step.think_ns > 0)
+    }
+
     /// What the engine needs to know about a step.
     #[inline]
     pub(crate) fn step(&self, at: Position) -> StepFacts {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::server::{answering, target};
 use windage_load::{
     Engine, EngineConfig, Field, Fields, Flow, Pace, Part, Protocol, Recording, Request, Schedule,
-    Step, Target, Text, Work,
+    Step, Target, Text, TurnRhythm, Turns, Work,
 };
 
 /// Counts allocations of the test's thread; servers run on other threads.
@@ -71,6 +71,7 @@ fn runs_allocate_nothing_after_warm_up() {
         for target in [target(address, "GET"), varied(address)] {
             runs_allocate_nothing(target);
         }
+        turns_allocate_nothing([target(address, "GET"), varied(address)]);
     }
 }
 
@@ -137,4 +138,40 @@ fn runs_allocate_nothing(target: Target) {
     });
     assert!(completed > 100, "{completed}");
     assert_eq!(allocations, 0, "in {completed} exchanges");
+}
+
+fn turns_allocate_nothing(targets: [Target; 2]) {
+    let mut engine = Engine::new(EngineConfig {
+        timeout: Duration::from_secs(5),
+    })
+    .unwrap();
+    let targets = targets.map(|target| {
+        let id = engine.add_target(target, 4);
+        assert_eq!(engine.connect(id).unwrap().opened, 4);
+        id
+    });
+    let turns = Turns {
+        targets: targets.into(),
+        order: [0, 1, 1, 0].repeat(20).into(),
+        requests: 3,
+    };
+    let mut recording = Recording::new();
+    // Both loops have used each connection before, and with it its buffers.
+    for is_measured in [false, true] {
+        let open = TurnRhythm::Open {
+            schedule: Schedule::poisson(5_000.0, 1),
+        };
+        for rhythm in [TurnRhythm::Closed, open] {
+            // The boxed generator of a schedule is freed with it, which allocates nothing.
+            let mut completed = 0;
+            let allocations = allocations_of(|| {
+                let ran = engine.run_turns(&turns, rhythm, &mut recording).unwrap();
+                completed = ran.report.exchanges.completed;
+            });
+            assert_eq!(completed, 240);
+            if is_measured {
+                assert_eq!(allocations, 1, "only the report's list of members");
+            }
+        }
+    }
 }

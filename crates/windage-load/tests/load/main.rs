@@ -17,3 +17,5 @@ mod server;
 mod skip;
 #[cfg(test)]
 mod threads;
+#[cfg(test)]
+mod turns;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use windage_load::{
     ConnectReport, Endpoint, Engine, EngineConfig, Pace, Protocol, Recording, Request, RunReport,
-    Schedule, Target, Text, TlsClient, TlsOptions, Work,
+    Schedule, Target, TargetId, Text, TlsClient, TlsOptions, TurnRhythm, Turns, Work,
 };
 use windage_model::Exchanges;
 
@@ -284,4 +284,61 @@ fn a_server_that_does_not_speak_http2_ends_the_attempt() {
         "{connected:?}"
     );
     assert_eq!(closed.exchanges.completed, 0);
+}
+
+#[test]
+fn targets_of_all_kinds_take_turns() {
+    let (address, pem) = tls_server();
+    let name = format!("windage-load-turns-{}", std::process::id());
+    let (file, path) = [".pem", ".sock"]
+        .map(|end| std::env::temp_dir().join(format!("{name}{end}")))
+        .into();
+    std::fs::write(&file, pem).unwrap();
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || answer_all(&mut stream));
+        }
+    });
+    let encrypted = Target {
+        tls: Some(tls(Some(file.clone()))),
+        ..target(address.into(), Protocol::Http1, 1)
+    };
+    let members = [
+        encrypted,
+        target(Endpoint::Unix(path.clone()), Protocol::Http1, 1),
+        target(http2_server(false).into(), Protocol::Http2, 10),
+        target(http2_server(true).into(), Protocol::Grpc, 3),
+    ];
+    let mut engine = Engine::new(EngineConfig {
+        timeout: Duration::from_secs(8),
+    })
+    .unwrap();
+    let targets: Vec<TargetId> = members
+        .map(|target| {
+            let id = engine.add_target(target, 2);
+            assert_eq!(engine.connect(id).unwrap().opened, 2);
+            id
+        })
+        .into();
+    let turns = Turns {
+        targets: targets.into(),
+        order: [3, 0, 2, 1, 1, 3, 2, 0].repeat(4).into(),
+        requests: 5,
+    };
+    let open = TurnRhythm::Open {
+        schedule: Schedule::constant(1_000.0),
+    };
+    for rhythm in [TurnRhythm::Closed, open] {
+        let ran = engine
+            .run_turns(&turns, rhythm, &mut Recording::new())
+            .unwrap();
+        for of in &ran.members {
+            assert_eq!((of.completed, of.errors.total()), (40, 0), "{ran:?}");
+            assert_eq!((of.status.0[1], of.reopened), (40, 0), "{ran:?}");
+            assert!(of.sent_bytes > 0 && of.received_bytes > 0, "{ran:?}");
+        }
+    }
+    std::fs::remove_file(&file).unwrap();
+    std::fs::remove_file(&path).unwrap();
 }

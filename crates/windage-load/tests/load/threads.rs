@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::server::{OK, Then, noting, repeat_until, target};
 use windage_load::{
     Field, Fields, Flow, Generator, GeneratorConfig, Part, Protocol, Recording, Request, Rhythm,
-    RunProgress, Schedule, Step, Target, Text, Work,
+    RunProgress, Schedule, Step, Target, TargetId, Text, TurnRhythm, Turns, Work,
 };
 
 const LASTS: Duration = Duration::from_millis(200);
@@ -100,4 +100,67 @@ fn more_threads_than_connections_leave_some_idle() {
     let report = generator.run(id, &closed, &mut Recording::new()).unwrap();
     assert!(report.exchanges.completed > 0);
     assert_eq!(report.exchanges.errors.total(), 0);
+}
+
+#[test]
+fn threads_share_turns() {
+    // Connections of the two targets, requests per turn, completed per member in a closed loop, why.
+    // Ten turns each; three threads.
+    let table = [
+        ([6, 3], 7, [70, 70], "three threads"),
+        (
+            [6, 3],
+            2,
+            [30, 30],
+            "at least one request per thread and turn",
+        ),
+        ([6, 1], 2, [20, 20], "one thread has connections to both"),
+        ([2, 6], 3, [30, 30], "two threads"),
+    ];
+    for (connections, requests, closed, why) in table {
+        let progress = Arc::new(RunProgress::default());
+        let mut generator = Generator::new(&GeneratorConfig {
+            timeout: Duration::from_secs(8),
+            threads: 3,
+            stop: Arc::new(AtomicBool::new(false)),
+            progress: Some(Arc::clone(&progress)),
+        })
+        .unwrap();
+        let servers = [(); 2].map(|()| noting(OK, Then::KeepOpen));
+        let targets: Vec<TargetId> = servers
+            .iter()
+            .zip(connections)
+            .map(|((address, _), connections)| {
+                let id = generator.add_target(&target(*address, "GET"), connections);
+                assert_eq!(generator.connect(id).unwrap().opened, connections);
+                id
+            })
+            .collect();
+        let turns = Turns {
+            targets: targets.into(),
+            order: [0, 1, 1, 0].repeat(5).into(),
+            requests,
+        };
+        let open = TurnRhythm::Open {
+            schedule: Schedule::constant(1_000.0),
+        };
+        let opened = [10 * u64::from(requests); 2];
+        let mut total = 0;
+        for (rhythm, expected) in [(TurnRhythm::Closed, closed), (open, opened)] {
+            let mut recording = Recording::new();
+            let ran = generator
+                .run_turns(&turns, &rhythm, &mut recording)
+                .unwrap();
+            let counts: Vec<u64> = ran.members.iter().map(|of| of.completed).collect();
+            assert_eq!(counts, expected, "{why}: {ran:?}");
+            let whole = &ran.report.exchanges;
+            let both = expected.iter().sum::<u64>();
+            assert_eq!((whole.completed, whole.errors.total()), (both, 0), "{why}");
+            assert_eq!(recording.response_time.len(), both, "{why}");
+            total += both;
+        }
+        assert_eq!(progress.completed(), total, "{why}");
+        let seen = servers.map(|(_, paths)| paths.lock().unwrap().len() as u64);
+        assert_eq!(seen.iter().sum::<u64>(), total, "{why}");
+    }
 }
