@@ -1,9 +1,10 @@
 //! Estimators: values in, values out; no clock, no file, no socket.
 //!
-//! The effect on a total, such as CPU per request, is estimated from one value by launch ([`totals`]).
-//! Any other comparison takes logarithms of ratios within blocks ([`launches`]), computes a robust location
-//! for each launch ([`mod@location`]) with an error from their long-run variance ([`long_run`]),
-//! and combines the launches into one interval that includes both levels of variation
+//! The effect on a total, such as CPU per request, is estimated from one value by launch
+//! ([`totals`]); several runs of it show the variance between runs ([`mod@between_runs`]). Any other
+//! comparison takes logarithms of ratios within blocks ([`launches`]), computes a robust location
+//! for each launch ([`mod@location`]) with an error from their long-run variance ([`long_run`]), and
+//! combines the launches into one interval that includes both levels of variation
 //! ([`mod@two_level`]). Comparisons over a swept factor form a curve ([`mod@fit`]). Sources are in
 //! `docs/METHODOLOGY.md`.
 

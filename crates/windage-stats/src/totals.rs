@@ -6,8 +6,8 @@
 //!
 //! [`difference()`] is the mean of arm − baseline, in the unit of the values. [`relative`] is the
 //! ratio of the sums less one; its error is that of the mean residual arm − ratio · baseline, in
-//! units of the baseline's mean (Cochran 1977, 6.4). A mean of ratios, or of their logarithms, has
-//! another truth: with skewed launches it was up to 5 % off in simulation.
+//! units of the baseline's mean (Cochran 1977, 6.4). The mean of log ratios has another truth: it
+//! leaves out what skewed launches add to a total.
 //!
 //! The interval is Student's over launches. Where launches are skewed, as when a fifth of them are
 //! slow, the side of the long tail is extended by Hall's correction (1992). It is never narrower
