@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{FlushWhen, Iterations, SinkDetail};
+use crate::{FlushWhen, Iterations, SinkDetail, Turn};
 
 pub(crate) const BUILD_WITHIN: Duration = Duration::from_mins(10);
 pub(crate) const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -28,16 +28,25 @@ pub(crate) const SINK_DETAIL: SinkDetail = SinkDetail::Full;
 
 pub(crate) const WINDOW: Duration = Duration::from_millis(100);
 pub(crate) const SETTLE: Duration = Duration::from_millis(10);
-pub(crate) const ROUNDS: u32 = 3;
+/// Launches are the sample, so there are many short rounds. With fewer, intervals don't keep their
+/// coverage (`docs/METHODOLOGY.md`, "CPU per request").
+pub(crate) const ROUNDS: u32 = 12;
+/// Long enough that a switch between arms (cold caches) costs little, short compared with the
+/// machine's noise, which is correlated over 100 to 300 ms.
+pub(crate) const TURN: Turn = Turn::Time(Duration::from_millis(10));
+/// Long compared with the drain at its end, short compared with the machine's speed regimes.
+pub(crate) const BLOCK: Duration = Duration::from_secs(1);
+/// The share of the measuring time that goes to isolated windows.
+pub(crate) const ISOLATED: f64 = 1.0 / 3.0;
 pub(crate) const MEASURING_TIME: Duration = Duration::from_secs(60);
 /// Long compared with attaching, short compared with the machine's drift.
 pub(crate) const AGENT_STRETCH: Duration = Duration::from_secs(4);
 pub(crate) const AGENT_WARMUP: Duration = Duration::from_secs(1);
 pub(crate) const BPF_STATISTICS: Duration = Duration::from_secs(1);
 /// More than without agents: a launch has few attach cycles, whose luck must be averaged as well.
-pub(crate) const ROUNDS_WITH_AGENTS: u32 = 6;
+pub(crate) const ROUNDS_WITH_AGENTS: u32 = 12;
 
-pub(crate) const WARMUP: Duration = Duration::from_secs(1);
+pub(crate) const WARMUP: Duration = Duration::from_millis(500);
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) const IDLE: Duration = Duration::from_millis(500);
 pub(crate) const SEED: u64 = 1;

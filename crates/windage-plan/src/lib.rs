@@ -32,8 +32,9 @@ pub use load::{
     Protocol, Replay, Request, RowOrder, Starts, Step, Table, Tls, environment_variable,
 };
 pub use plan::{
-    Agent, Arm, Attach, Build, Depth, Design, Expect, Length, OnDeath, Origin, Plan, Profile,
-    Profiler, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
+    Agent, Arm, Attach, Build, Depth, Design, Expect, Interleaving, Length, OnDeath, Origin, Plan,
+    Profile, Profiler, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal,
+    TemplateFile, Turn,
 };
 pub use problem::{PlanError, Problem, Problems};
 pub use sink::{ArmBackend, Drops, RECEIVER_PLACEHOLDERS, SinkDetail, SinkPlan, ToldBy};

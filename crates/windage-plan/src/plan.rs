@@ -402,6 +402,8 @@ pub struct Profile {
 /// How the arms are measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design {
+    /// How arms take turns under interleaved load; `None` if all load is isolated.
+    pub interleaving: Option<Interleaving>,
     /// The length of a window.
     pub window: Duration,
     /// Unmeasured load before each window.
@@ -432,6 +434,27 @@ pub struct Design {
     pub margin: f64,
     /// What happens when a service dies in a window.
     pub on_death: OnDeath,
+}
+
+/// How arms take turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interleaving {
+    /// The length of a turn.
+    pub turn: Turn,
+    /// The length of a block: counters are read at its ends.
+    pub block: Duration,
+    /// The share of the measuring time that goes to isolated windows instead; at least 0 and below
+    /// 1.
+    pub isolated: f64,
+}
+
+/// The length of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// As many requests or iterations as the baseline gets in this time.
+    Time(Duration),
+    /// So many requests or iterations.
+    Requests(u32),
 }
 
 /// The length of a run.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
-use crate::{Stop, Template, defaults, units};
+use crate::{Stop, Template, Turn, defaults, units};
 use toml_text::{Toml, duration, inline, list, quote, template};
 
 impl Plan {
@@ -205,6 +205,20 @@ fn print_profile(out: &mut Toml, profile: &Profile) {
 
 fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
     out.table("[design]");
+    match design.interleaving {
+        Some(interleaving) => {
+            out.entry(
+                "turn",
+                match interleaving.turn {
+                    Turn::Time(time) => duration(time),
+                    Turn::Requests(requests) => requests.to_string(),
+                },
+            );
+            out.entry("block", duration(interleaving.block));
+            out.entry("isolated", format!("{:?}", interleaving.isolated));
+        }
+        None => out.entry("isolated", quote("100%")),
+    }
     out.entry("window", duration(design.window));
     out.entry("settle", duration(design.settle));
     out.entry("rounds", design.rounds);

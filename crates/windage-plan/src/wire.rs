@@ -288,6 +288,9 @@ pub(crate) struct Expect {
 pub(crate) struct Design {
     /// Keys that replace the others in a thorough run.
     pub(crate) thorough: Option<Spanned<Box<Design>>>,
+    pub(crate) turn: Option<Spanned<Scalar>>,
+    pub(crate) block: Option<Text>,
+    pub(crate) isolated: Option<Spanned<Scalar>>,
     pub(crate) window: Option<Text>,
     pub(crate) settle: Option<Text>,
     pub(crate) rounds: Option<Spanned<i64>>,

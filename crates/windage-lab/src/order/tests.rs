@@ -5,6 +5,7 @@ use windage_plan::{Design, OnDeath};
 
 fn design(order: Order, length: Length, seed: u64) -> Design {
     Design {
+        interleaving: None,
         window: Duration::from_millis(100),
         settle: Duration::from_millis(10),
         rounds: 3,

@@ -5,6 +5,7 @@ use windage_model::Order;
 
 use super::agent_stretches;
 use super::checker::{Checker, HOUR, INSTANT, PAUSE};
+use super::interleaving;
 use super::stop::{self, Ground, MAX_ROUNDS, MEASURED};
 use crate::plan::{Design, Length, OnDeath};
 use crate::wire::{self, Scalar};
@@ -24,6 +25,7 @@ pub(super) fn resolve(
     let stop = stop::resolve(checker, design, ground);
     agent_stretches::check(checker, design, ground);
     Design {
+        interleaving: interleaving::resolve(checker, design),
         window: checker.duration(
             "window",
             design.window.as_ref(),

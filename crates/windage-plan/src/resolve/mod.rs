@@ -17,6 +17,7 @@ mod file;
 mod file_arm;
 mod implied;
 mod instance;
+mod interleaving;
 mod load;
 mod ports;
 mod profile;
@@ -35,7 +36,7 @@ use std::path::Path;
 
 use crate::plan::{Build, Depth, Plan};
 use crate::wire::{PlanFile, Text};
-use crate::{Problem, defaults};
+use crate::{Load, Problem, defaults};
 use checker::{Checker, PATIENCE};
 
 /// Resolves the file and checks every rule.
@@ -60,7 +61,7 @@ pub(crate) fn resolve(
         services: &services,
     };
     let designs = thorough::resolve(&mut checker, &file.design, &ground);
-    let design = designs.of(depth).clone();
+    let mut design = designs.of(depth).clone();
     // Without a valid window, what must fit it is not checked.
     let is_known = checker.problems.len() == before;
     let window = is_known.then_some(design.window);
@@ -82,6 +83,12 @@ pub(crate) fn resolve(
     if !checker.problems.is_empty() {
         return Err(checker.problems);
     }
+    let arms = arm::with_control(arms);
+    let loads: Vec<&Load> = std::iter::once(&load).chain(&other_loads).collect();
+    interleaving::settle(&mut checker, file, &mut design, &arms, &services, &loads);
+    if !checker.problems.is_empty() {
+        return Err(checker.problems);
+    }
     let (services, agents) = agent::apart(services);
     Ok(Plan {
         name: file.name.get_ref().clone(),
@@ -94,7 +101,7 @@ pub(crate) fn resolve(
         load,
         other_loads,
         sink,
-        arms: arm::with_control(arms),
+        arms,
         design,
         profile,
     })

@@ -92,6 +92,9 @@ fn overlaid(base: &wire::Design, over: &wire::Design) -> wire::Design {
     }
     wire::Design {
         thorough: None,
+        turn: over.turn.or(base.turn),
+        block: over.block.or(base.block),
+        isolated: over.isolated.or(base.isolated),
         window: over.window.or(base.window),
         settle: over.settle.or(base.settle),
         rounds: over.rounds.or(base.rounds),

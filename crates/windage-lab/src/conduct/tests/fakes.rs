@@ -260,6 +260,7 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         stopping,
     } = given;
     let design = Design {
+        interleaving: None,
         window: Duration::from_millis(100),
         settle: Duration::from_millis(10),
         rounds,
