@@ -177,7 +177,7 @@ impl Records {
             Entry::Process(times) => self.processes.push(times),
             Entry::SelfReport(said) => self.self_reported.push(said),
             Entry::Agent(cycle) => self.cycles.push(cycle),
-            Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
+            Entry::Turns(_) | Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
         }
     }
 }
@@ -241,6 +241,7 @@ impl Loads {
                 launch.launch
             }
             Entry::Window(window) => window.place.launch,
+            Entry::Turns(block) => block.launch,
             Entry::LaunchEnded(end) => end.launch,
             Entry::Delivered(delivered) => delivered.launch,
             Entry::Phase(spent) => spent.launch,

@@ -41,6 +41,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             settle_ns: whole_ns(design.settle),
             rounds: order.rounds(),
             blocks_per_round: order.blocks_per_round(),
+            turns: None,
             warmup_ns: whole_ns(design.warmup),
             drain_ns: whole_ns(design.drain),
             idle_ns: whole_ns(design.idle),

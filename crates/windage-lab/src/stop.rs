@@ -42,7 +42,8 @@ pub(crate) fn replay(run: &RunDir, stopping: &mut dyn Stopping) -> Result<(), Re
                 windows.clear();
             }
             Entry::LaunchEnded(end) => stopping.launch_ended(&end),
-            Entry::Delivered(_)
+            Entry::Turns(_)
+            | Entry::Delivered(_)
             | Entry::Warning(_)
             | Entry::Version { .. }
             | Entry::Phase(_)

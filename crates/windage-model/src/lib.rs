@@ -17,6 +17,7 @@ pub mod fixtures;
 mod metric;
 mod order;
 mod phase;
+mod turn_block;
 mod validity;
 mod warning;
 mod window;
@@ -31,6 +32,7 @@ pub use facility::Facility;
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
 pub use phase::{Phase, PhaseSpent, ProcessTimes};
+pub use turn_block::{ArmTurns, TurnBlock, TurnOrder};
 pub use validity::{Reason, Soundness, Validity, WindowShare};
 pub use warning::{
     Bottleneck, DriftOver, Evidence, EvidenceMap, IdleAgent, IncompleteEnding, LagCause, LossCause,

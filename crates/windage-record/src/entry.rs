@@ -1,6 +1,8 @@
 //! Entries of the journal, as plain values.
 
-use windage_model::{AgentCycle, ArmIndex, CpuSource, PhaseSpent, ProcessTimes, Warning, Window};
+use windage_model::{
+    AgentCycle, ArmIndex, CpuSource, PhaseSpent, ProcessTimes, TurnBlock, Warning, Window,
+};
 
 use crate::Delivered;
 
@@ -15,7 +17,9 @@ pub enum Entry {
     LaunchStarted(Launch),
     /// One arm was measured for a stretch.
     Window(Window),
-    /// The windows before it form a complete block.
+    /// The arms took turns in a block.
+    Turns(TurnBlock),
+    /// What was measured before it, windows or turns, forms a complete block.
     BlockDone {
         /// The block, counted from 0 over the whole run.
         block: u32,
@@ -103,10 +107,15 @@ pub struct LaunchArmEnd {
     pub after_last_window_ns: Option<u64>,
     /// Total length of those stretches, in nanoseconds.
     pub drain_ns: u64,
-    /// CPU in the idle stretch after the drain, in nanoseconds; `None` when unreadable.
+    /// CPU in the idle stretch after that drain, in nanoseconds; `None` when unreadable.
     pub idle_cpu_ns: Option<u64>,
     /// The length of the idle stretch, in nanoseconds.
     pub idle_ns: u64,
+    /// CPU from the end of the launch's last block of turns to the end of the drain after it, in
+    /// nanoseconds; `None` when unreadable, or without turns.
+    pub after_turns_ns: Option<u64>,
+    /// The length of that drain, in nanoseconds; 0 without turns.
+    pub turns_drain_ns: u64,
     /// Peak resident memory since the launch, in bytes; `None` when unreadable.
     pub rss_peak_bytes: Option<u64>,
     /// Proportional set size (PSS), in bytes; `None` when unreadable.

@@ -30,7 +30,7 @@ pub enum CutCause {
     Torn,
     /// A record does not match its checksum; nothing after it can be trusted.
     Damaged,
-    /// Windows of a block that has no commit mark.
+    /// Windows or turns of a block that has no commit mark.
     UnfinishedBlock,
 }
 
@@ -222,7 +222,10 @@ impl Journal {
     }
 
     fn take(&mut self, entry: Entry, end: u64) {
-        let is_of_a_block = matches!(entry, Entry::Window(_) | Entry::Process(_));
+        let is_of_a_block = matches!(
+            entry,
+            Entry::Window(_) | Entry::Turns(_) | Entry::Process(_)
+        );
         if is_of_a_block || !self.uncommitted.is_empty() {
             self.uncommitted.push(entry);
             return;

@@ -34,7 +34,7 @@ pub use error::RecordError;
 pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, read_histograms};
 pub use journal::{Cut, CutCause, Journal, Recorded};
 pub use manifest::{
-    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
+    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
 };
 pub use profiles::{ProfileFailure, Profiled, RecordedProfile};
 pub use run_dir::RunDir;

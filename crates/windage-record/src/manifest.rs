@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Order, Role};
 
 /// The format of a run directory, stored in its manifest and in its journal; no other is read.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,8 +107,10 @@ pub struct DesignScope {
     pub settle_ns: u64,
     /// Planned launches, under all loads together.
     pub rounds: u32,
-    /// Planned blocks per round.
+    /// Planned blocks per round, of windows and of turns.
     pub blocks_per_round: u32,
+    /// How arms take turns; `None` when all load is isolated.
+    pub turns: Option<TurnScope>,
     /// Load on each arm before a round's first window, in nanoseconds.
     pub warmup_ns: u64,
     /// The wait for deferred work after a round's last window, in nanoseconds.
@@ -125,6 +127,20 @@ pub struct DesignScope {
     pub placement: Vec<Placed>,
     /// The stop rule, if any.
     pub stop: Option<StopScope>,
+}
+
+/// How arms take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnScope {
+    /// Planned blocks of turns per round, after its blocks of windows.
+    pub blocks_per_round: u32,
+    /// The planned length of a block, in nanoseconds.
+    pub block_ns: u64,
+    /// The planned length of a turn, in nanoseconds; `None` for a turn of a number of requests.
+    pub turn_ns: Option<u64>,
+    /// The planned length of a turn in requests or iterations; `None` for a turn of a length in
+    /// time.
+    pub turn_requests: Option<u32>,
 }
 
 /// A part of a run, and its cores.

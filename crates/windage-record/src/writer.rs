@@ -43,7 +43,7 @@ pub struct Resumed {
     pub next_block: u32,
     /// The round of the last launch; `None` when there was none.
     pub last_round: Option<u32>,
-    /// The end of the last window kept, in nanoseconds since the run began.
+    /// The end of the last window or turn kept, in nanoseconds since the run began.
     pub measured_until_ns: u64,
     /// How the run ended before; `None` when it was killed.
     pub ending: Option<Ending>,
@@ -108,7 +108,7 @@ impl JournalWriter {
             });
         }
         match entry {
-            Entry::Window(_) | Entry::Process(_) => {
+            Entry::Window(_) | Entry::Turns(_) | Entry::Process(_) => {
                 wire::append(&mut self.journal.open, entry, [0; 2])
             }
             Entry::BlockDone { block } => {
@@ -241,6 +241,10 @@ impl Resumed {
             }
             Entry::Window(window) => {
                 let end_ns = window.started_ns.saturating_add(window.duration_ns);
+                self.measured_until_ns = self.measured_until_ns.max(end_ns);
+            }
+            Entry::Turns(turns) => {
+                let end_ns = turns.started_ns.saturating_add(turns.lasted_ns);
                 self.measured_until_ns = self.measured_until_ns.max(end_ns);
             }
             Entry::BlockDone { block } => self.next_block = block.saturating_add(1),

@@ -67,7 +67,9 @@ impl Summed for Tally {
             Entry::LaunchEnded(_) => self.state = "between_rounds",
             Entry::Agent(cycle) => self.arm(cycle.launch, cycle.arm).agents.take(cycle),
             Entry::RunEnded(_) => self.state = "ended",
-            Entry::Delivered(_)
+            // Families of windows, whose counts would not add up with those of turns.
+            Entry::Turns(_)
+            | Entry::Delivered(_)
             | Entry::Warning(_)
             | Entry::Version { .. }
             | Entry::Phase(_)

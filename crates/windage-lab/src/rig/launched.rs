@@ -73,6 +73,8 @@ impl Launched for RealLaunched<'_, '_> {
                 idle_ns: idle.at_ns.saturating_sub(drained.at_ns),
                 rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
                 pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
+                after_turns_ns: None,
+                turns_drain_ns: 0,
                 hidden_ns: outside.hidden_ns,
                 unmeasured: services.unmeasured[arm.get()],
             });

@@ -9,6 +9,7 @@ use windage_model::{ArmId, ArmIndex, BackendError, LevelValue, LoadModel, Metric
 
 use super::{
     DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
+    TurnScope,
 };
 use crate::RecordError;
 
@@ -165,6 +166,7 @@ struct StoredDesign {
     settle_ns: u64,
     rounds: u32,
     blocks_per_round: u32,
+    turns: Option<StoredTurns>,
     warmup_ns: u64,
     drain_ns: u64,
     idle_ns: u64,
@@ -174,6 +176,14 @@ struct StoredDesign {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     placement: Vec<StoredPlaced>,
     stop: Option<StoredStop>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredTurns {
+    blocks_per_round: u32,
+    block_ns: u64,
+    turn_ns: Option<u64>,
+    turn_requests: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -378,6 +388,7 @@ impl From<&DesignScope> for StoredDesign {
             settle_ns: design.settle_ns,
             rounds: design.rounds,
             blocks_per_round: design.blocks_per_round,
+            turns: design.turns.map(Into::into),
             warmup_ns: design.warmup_ns,
             drain_ns: design.drain_ns,
             idle_ns: design.idle_ns,
@@ -402,6 +413,7 @@ impl TryFrom<StoredDesign> for DesignScope {
             settle_ns: stored.settle_ns,
             rounds: stored.rounds,
             blocks_per_round: stored.blocks_per_round,
+            turns: stored.turns.map(Into::into),
             warmup_ns: stored.warmup_ns,
             drain_ns: stored.drain_ns,
             idle_ns: stored.idle_ns,
@@ -414,6 +426,28 @@ impl TryFrom<StoredDesign> for DesignScope {
             placement: stored.placement.into_iter().map(Into::into).collect(),
             stop: stored.stop.map(TryInto::try_into).transpose()?,
         })
+    }
+}
+
+impl From<TurnScope> for StoredTurns {
+    fn from(turns: TurnScope) -> Self {
+        StoredTurns {
+            blocks_per_round: turns.blocks_per_round,
+            block_ns: turns.block_ns,
+            turn_ns: turns.turn_ns,
+            turn_requests: turns.turn_requests,
+        }
+    }
+}
+
+impl From<StoredTurns> for TurnScope {
+    fn from(stored: StoredTurns) -> Self {
+        TurnScope {
+            blocks_per_round: stored.blocks_per_round,
+            block_ns: stored.block_ns,
+            turn_ns: stored.turn_ns,
+            turn_requests: stored.turn_requests,
+        }
     }
 }
 

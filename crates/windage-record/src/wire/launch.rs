@@ -37,6 +37,8 @@ stored!(LaunchArmEnd as StoredLaunchArmEnd {
     drain_ns: u64,
     idle_cpu_ns: Option<u64>,
     idle_ns: u64,
+    after_turns_ns: Option<u64>,
+    turns_drain_ns: u64,
     rss_peak_bytes: Option<u64>,
     pss_bytes: Option<u64>,
     hidden_ns: u64,

@@ -7,6 +7,7 @@ mod delivered;
 mod launch;
 mod program;
 mod stored;
+mod turns;
 mod window;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -27,6 +28,7 @@ const PHASE: u8 = 9;
 const PROCESS: u8 = 10;
 const SELF_REPORTED: u8 = 11;
 const AGENT: u8 = 12;
+const TURNS: u8 = 13;
 
 /// The commit mark of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +63,7 @@ pub(crate) fn append(
     match entry {
         Entry::LaunchStarted(l) => append_as(out, LAUNCH_STARTED, &l.store()),
         Entry::Window(w) => append_as(out, WINDOW, &w.store()),
+        Entry::Turns(t) => append_as(out, TURNS, &t.store()),
         Entry::BlockDone { block } => {
             let block = *block;
             let mark = BlockMark {
@@ -86,6 +89,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<Decoded, String> {
     let entry = match kind {
         LAUNCH_STARTED => Entry::LaunchStarted(read(payload)?),
         WINDOW => Entry::Window(read(payload)?),
+        TURNS => Entry::Turns(read(payload)?),
         BLOCK_DONE => return read_stored(payload).map(Decoded::BlockDone),
         LAUNCH_ENDED => Entry::LaunchEnded(read(payload)?),
         DELIVERED => Entry::Delivered(read(payload)?),

@@ -58,7 +58,7 @@ macro_rules! stored_as_it_is {
         })+
     };
 }
-stored_as_it_is!(u16, u32, u64, String);
+stored_as_it_is!(bool, u16, u32, u64, String);
 
 impl Store for ArmIndex {
     type Stored = u16;

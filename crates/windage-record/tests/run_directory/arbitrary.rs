@@ -7,8 +7,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, CpuSource, DriftOver, ErrorCounts, Exchanges, MachineDelta,
-    Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, Warning, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, ArmTurns, Beside, CpuSource, DriftOver, ErrorCounts, Exchanges,
+    MachineDelta, Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, TurnBlock,
+    TurnOrder, Warning, Window, WindowCpu,
 };
 use windage_record::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport};
 
@@ -194,6 +195,48 @@ fn any_window() -> impl Strategy<Value = Window> {
         )
 }
 
+fn any_turns() -> impl Strategy<Value = TurnBlock> {
+    let order = prop::sample::select(vec![
+        TurnOrder::Random,
+        TurnOrder::Fixed,
+        TurnOrder::WithoutHeaviest,
+    ]);
+    let of_arm = (
+        arm(),
+        any::<(u32, bool)>(),
+        option::of(any::<u64>()),
+        exchanges(),
+    );
+    let of_arm = of_arm.prop_map(|(arm, (turns, is_awake), cpu_ns, exchanges)| ArmTurns {
+        arm,
+        turns,
+        cpu_ns,
+        is_awake,
+        exchanges,
+    });
+    let counts = (any::<[u32; 3]>(), any::<[u64; 7]>());
+    let rest = (exchanges(), machine(), vec(warning(), 0..3));
+    (counts, order, vec(of_arm, 0..4), rest).prop_map(
+        |(([launch, round, block], ns), order, arms, (exchanges, machine, warnings))| TurnBlock {
+            launch,
+            round,
+            block,
+            order,
+            started_ns: ns[0],
+            lasted_ns: ns[1],
+            load_ns: ns[2],
+            turn: ns[3],
+            arms,
+            exchanges,
+            generator_ns: ns[4],
+            sink_ns: ns[5],
+            windage_ns: ns[6],
+            machine,
+            warnings,
+        },
+    )
+}
+
 fn any_launch() -> impl Strategy<Value = Launch> {
     let source = prop::sample::select(vec![
         CpuSource::CgroupV1,
@@ -231,9 +274,9 @@ fn any_launch() -> impl Strategy<Value = Launch> {
 }
 
 fn any_launch_end() -> impl Strategy<Value = LaunchEnd> {
-    let readings = prop::array::uniform4(option::of(any::<u64>()));
-    let end = (arm(), readings, any::<[u64; 4]>()).prop_map(|(arm, r, of)| {
-        let [drain_ns, idle_ns, hidden_ns, unmeasured] = of;
+    let readings = prop::array::uniform5(option::of(any::<u64>()));
+    let end = (arm(), readings, any::<[u64; 5]>()).prop_map(|(arm, r, of)| {
+        let [drain_ns, idle_ns, turns_drain_ns, hidden_ns, unmeasured] = of;
         LaunchArmEnd {
             arm,
             after_last_window_ns: r[0],
@@ -242,6 +285,8 @@ fn any_launch_end() -> impl Strategy<Value = LaunchEnd> {
             idle_ns,
             rss_peak_bytes: r[2],
             pss_bytes: r[3],
+            after_turns_ns: r[4],
+            turns_drain_ns,
             hidden_ns,
             unmeasured,
         }
@@ -297,6 +342,7 @@ pub(crate) fn any_entry() -> impl Strategy<Value = Entry> {
     prop_oneof![
         any_launch().prop_map(Entry::LaunchStarted),
         any_window().prop_map(Entry::Window),
+        any_turns().prop_map(Entry::Turns),
         any::<u32>().prop_map(|block| Entry::BlockDone { block }),
         any_launch_end().prop_map(Entry::LaunchEnded),
         any_delivered().prop_map(Entry::Delivered),

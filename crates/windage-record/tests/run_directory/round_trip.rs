@@ -6,13 +6,13 @@ use windage_record::{Ending, Entry, Journal, JournalWriter};
 
 use crate::{arbitrary, samples};
 
-/// What a journal of these entries must yield: windows, and what their processes used, wait for the
+/// What a journal of these entries must yield: windows, turns, and what processes used, wait for the
 /// commit mark of their block; those that never get one do not count.
 fn as_read(pushed: &[Entry]) -> Vec<Entry> {
     let (mut read, mut open) = (Vec::new(), Vec::new());
     for entry in pushed {
         match entry {
-            Entry::Window(_) | Entry::Process(_) => open.push(entry.clone()),
+            Entry::Window(_) | Entry::Turns(_) | Entry::Process(_) => open.push(entry.clone()),
             Entry::BlockDone { .. } => {
                 read.append(&mut open);
                 read.push(entry.clone());

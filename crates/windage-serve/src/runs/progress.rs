@@ -106,6 +106,9 @@ impl Summed for Course {
         match entry {
             Entry::LaunchStarted(launch) => self.launched(launch),
             Entry::Window(window) => self.window(window),
+            Entry::Turns(turns) => {
+                self.measured(turns.started_ns, turns.lasted_ns);
+            }
             Entry::BlockDone { block } => {
                 self.blocks_done += 1;
                 self.events.block_done(*block);
@@ -138,13 +141,19 @@ impl Course {
     fn window(&mut self, window: &Window) {
         self.windows += 1;
         self.windows_void += u64::from(window.soundness() == Soundness::Void);
-        let ended_ns = window.started_ns.saturating_add(window.duration_ns);
+        let ended_ns = self.measured(window.started_ns, window.duration_ns);
+        self.events.window(window, ended_ns);
+    }
+
+    /// Notes that load was measured in that stretch; returns its end.
+    fn measured(&mut self, started_ns: u64, lasted_ns: u64) -> u64 {
+        let ended_ns = started_ns.saturating_add(lasted_ns);
         self.until_ns = self.until_ns.max(ended_ns);
         if let Some(launch) = self.launches.last_mut() {
-            let (from_ns, _) = launch.measured_ns.unwrap_or((window.started_ns, 0));
+            let (from_ns, _) = launch.measured_ns.unwrap_or((started_ns, 0));
             launch.measured_ns = Some((from_ns, ended_ns));
         }
-        self.events.window(window, ended_ns);
+        ended_ns
     }
 
     fn progress(&self, is_written: bool, ending: Option<&Ending>) -> Progress {

@@ -1,0 +1,59 @@
+//! Stored form of a block of turns.
+
+use serde::{Deserialize, Serialize};
+use windage_model::{ArmIndex, ArmTurns, Exchanges, MachineDelta, TurnBlock, TurnOrder, Warning};
+
+use super::stored::{Store, stored};
+
+stored!(TurnBlock as StoredTurnBlock {
+    launch: u32,
+    round: u32,
+    block: u32,
+    order: TurnOrder,
+    started_ns: u64,
+    lasted_ns: u64,
+    load_ns: u64,
+    turn: u64,
+    arms: Vec<ArmTurns>,
+    exchanges: Exchanges,
+    generator_ns: u64,
+    sink_ns: u64,
+    windage_ns: u64,
+    machine: MachineDelta,
+    warnings: Vec<Warning>,
+});
+
+stored!(ArmTurns as StoredArmTurns {
+    arm: ArmIndex,
+    turns: u32,
+    cpu_ns: Option<u64>,
+    is_awake: bool,
+    exchanges: Exchanges,
+});
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum StoredTurnOrder {
+    Random,
+    Fixed,
+    WithoutHeaviest,
+}
+
+impl Store for TurnOrder {
+    type Stored = StoredTurnOrder;
+
+    fn store(&self) -> StoredTurnOrder {
+        match self {
+            TurnOrder::Random => StoredTurnOrder::Random,
+            TurnOrder::Fixed => StoredTurnOrder::Fixed,
+            TurnOrder::WithoutHeaviest => StoredTurnOrder::WithoutHeaviest,
+        }
+    }
+
+    fn restore(stored: StoredTurnOrder) -> Result<TurnOrder, String> {
+        Ok(match stored {
+            StoredTurnOrder::Random => TurnOrder::Random,
+            StoredTurnOrder::Fixed => TurnOrder::Fixed,
+            StoredTurnOrder::WithoutHeaviest => TurnOrder::WithoutHeaviest,
+        })
+    }
+}
