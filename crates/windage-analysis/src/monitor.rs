@@ -5,7 +5,7 @@
 //! confidence sequences, which hold at every look. (In a run of one round the deferred cost is
 //! unknown until the end; it shifts the estimate but hardly changes the interval's width.)
 
-use windage_model::{ArmIndex, Role, Window};
+use windage_model::{ArmIndex, Role};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
 use windage_stats::{Confidence, TwoLevel, UnitKind, outlook};
 
@@ -50,10 +50,9 @@ impl Monitor {
     }
 
     /// Records a committed block.
-    pub fn block_done(&mut self, windows: &[Window]) {
-        for window in windows {
-            self.records.take(Entry::Window(window.clone()));
-        }
+    pub fn block_done(&mut self, measured: &[Entry]) {
+        let entries = measured.iter().cloned();
+        entries.for_each(|entry| self.records.take(entry));
     }
 
     /// Records the readings after a launch's last window.

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use windage_model::{ArmId, ArmIndex, Event, Place, Soundness, Warning, WarningCode, Window};
+use windage_model::{
+    ArmId, ArmIndex, Event, Place, Soundness, TurnBlock, Warning, WarningCode, Window,
+};
 use windage_plan::OnDeath;
 use windage_record::{Delivered, Ending, Entry, Launch, LaunchEnd, RecordError};
 
 use crate::error::ServiceTrouble;
 use crate::eta::Eta;
-use crate::order::RunOrder;
+use crate::order::{RunOrder, TurnDraw};
 use crate::pressure::Pressure;
 use crate::{LabError, Stopping};
 
@@ -21,6 +23,14 @@ pub(crate) struct Measured {
     pub(crate) window: Window,
     pub(crate) response_time: Histogram<u32>,
     pub(crate) service_time: Histogram<u32>,
+}
+
+/// The place of a block of turns in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TurnPlace {
+    pub(crate) launch: u32,
+    pub(crate) round: u32,
+    pub(crate) block: u32,
 }
 
 /// What a run needs of the world: processes, load, counters. Faked in tests.
@@ -40,6 +50,9 @@ pub(crate) trait Rig {
 pub(crate) trait Launched {
     /// Measures one window. A failure of the subject is a warning of the window, not an error.
     fn measure(&mut self, place: Place) -> Result<Measured, LabError>;
+    /// Lets the arms take turns for a block. A failure of a subject is a warning of the block, not an
+    /// error.
+    fn take_turns(&mut self, place: TurnPlace, draw: TurnDraw) -> Result<TurnBlock, LabError>;
     /// How an arm's service ended while it should be running; `None` while it lives.
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>>;
     /// Waits for deferred work, then reads the counters of the whole launch.
@@ -265,14 +278,17 @@ impl Course<'_> {
             return Ok(RoundEnd::Early(ending));
         }
         for block in round.first..round.end {
-            let (windows, early) = self.one_block(launched, round, block, &mut dead)?;
+            let (measured, early) = match self.terms.order.turns(block) {
+                Some(draw) => self.one_block_of_turns(launched, round, block, draw, &mut dead)?,
+                None => self.one_block(launched, round, block, &mut dead)?,
+            };
             if early == Some(Ending::Interrupted) {
                 // Not committed: a resumed run measures this block again.
                 return Ok(RoundEnd::Early(Ending::Interrupted));
             }
             self.journal.commit_block(block)?;
             if let Some(stopping) = &mut self.stopping {
-                stopping.block_done(&windows);
+                stopping.block_done(&measured);
             }
             self.eta.block_done();
             if let Some(ending) = early {
@@ -295,7 +311,7 @@ impl Course<'_> {
         round: Round,
         block: u32,
         dead: &mut BTreeSet<ArmIndex>,
-    ) -> Result<(Vec<Window>, Option<Ending>), LabError> {
+    ) -> Result<(Vec<Entry>, Option<Ending>), LabError> {
         let mut windows = Vec::new();
         for (position, arm) in (0u32..).zip(self.terms.order.block(block)) {
             if self.terms.is_interrupted() {
@@ -315,13 +331,38 @@ impl Course<'_> {
             self.tell_warnings(&measured.window);
             self.journal.window(&measured)?;
             self.record(launched.findings())?;
-            windows.push(measured.window);
+            windows.push(Entry::Window(measured.window));
             if let Some(ending) = self.note_deaths(launched, dead)? {
                 return Ok((windows, Some(ending)));
             }
         }
         let interrupted = self.terms.is_interrupted();
         Ok((windows, interrupted.then_some(Ending::Interrupted)))
+    }
+
+    /// Measures a block of turns; returns as [`Course::one_block`] does.
+    fn one_block_of_turns(
+        &mut self,
+        launched: &mut impl Launched,
+        round: Round,
+        block: u32,
+        draw: TurnDraw,
+        dead: &mut BTreeSet<ArmIndex>,
+    ) -> Result<(Vec<Entry>, Option<Ending>), LabError> {
+        if self.terms.is_interrupted() {
+            return Ok((Vec::new(), Some(Ending::Interrupted)));
+        }
+        let place = TurnPlace {
+            launch: round.launch,
+            round: round.round,
+            block,
+        };
+        let turns = Entry::Turns(launched.take_turns(place, draw)?);
+        self.journal.push(turns.clone())?;
+        self.record(launched.findings())?;
+        let ending = self.note_deaths(launched, dead)?;
+        let interrupted = self.terms.is_interrupted().then_some(Ending::Interrupted);
+        Ok((vec![turns], ending.or(interrupted)))
     }
 
     fn record(&mut self, findings: Vec<Entry>) -> Result<(), RecordError> {

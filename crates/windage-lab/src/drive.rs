@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use windage_keeper::{Exit, ExitStatusKind, Keeper, Spawn};
 use windage_load::{
     ConnectReport, Connections, Generator, GeneratorConfig, Recording, RunReport, Target, TargetId,
-    monotonic_ns, thread_cpu_ns,
+    Turns, monotonic_ns, thread_cpu_ns,
 };
-use windage_model::{Exchanges, StatusClasses};
+use windage_model::{ArmIndex, Exchanges, StatusClasses};
 use windage_plan::Load;
 
 use crate::LabError;
@@ -32,6 +32,24 @@ pub(crate) struct Driven {
     pub(crate) told: Told,
     /// What the program of a batch load did instead of its iterations.
     pub(crate) trouble: Option<String>,
+}
+
+/// The result of a block of turns.
+#[derive(Debug, Default)]
+pub(crate) struct DrivenTurns {
+    /// All arms together.
+    pub(crate) report: RunReport,
+    /// Each of the arms that take turns.
+    pub(crate) members: Vec<Exchanges>,
+}
+
+/// A stretch of load.
+#[derive(Clone, Copy)]
+pub(crate) struct Loaded<'a> {
+    pub(crate) load: &'a Load,
+    pub(crate) lasts: Duration,
+    /// Draws everything random: arrivals, flows, fields.
+    pub(crate) seed: u64,
 }
 
 /// The generator with a target for each arm.
@@ -102,6 +120,72 @@ impl HttpDriver {
             ..Driven::default()
         })
     }
+}
+
+impl HttpDriver {
+    /// Load for which arms take turns of `requests` each; `turns` are positions among `arms`.
+    pub(crate) fn take_turns(
+        &mut self,
+        loaded: Loaded<'_>,
+        arms: &[ArmIndex],
+        turns: &[u16],
+        requests: u64,
+        recording: &mut Recording,
+    ) -> Result<DrivenTurns, LabError> {
+        let targets = arms.iter().map(|arm| self.targets[arm.get()]);
+        let Some(targets) = targets.collect::<Option<Vec<TargetId>>>() else {
+            return Ok(DrivenTurns::default());
+        };
+        let mut reopened = Vec::with_capacity(targets.len());
+        for &target in &targets {
+            reopened.push(self.generator.connect(target)?.reopened as u64);
+            self.generator.reseed(target, loaded.seed);
+        }
+        recording.clear();
+        let turns = Turns {
+            targets: targets.into(),
+            order: turns.into(),
+            requests: u32::try_from(requests).unwrap_or(u32::MAX),
+        };
+        let rhythm = Starts::new(loaded.load).turn_rhythm(loaded.lasts, loaded.seed)?;
+        let mut driven = self.generator.run_turns(&turns, &rhythm, recording)?;
+        for (member, reopened) in driven.members.iter_mut().zip(reopened) {
+            member.reopened += reopened;
+        }
+        Ok(DrivenTurns {
+            report: driven.report,
+            members: driven.members,
+        })
+    }
+}
+
+/// A block of turns of resident programs, each asked for iterations through `iterate`, which returns
+/// whether it can go on.
+pub(crate) fn iterate_in_turns(
+    turns: &[u16],
+    iterations: &[u64],
+    mut iterate: impl FnMut(usize, u64) -> Result<bool, LabError>,
+) -> Result<DrivenTurns, LabError> {
+    let began = Began::now();
+    let mut members = vec![Exchanges::default(); iterations.len()];
+    let mut has_failed = vec![false; iterations.len()];
+    for position in turns.iter().map(|position| usize::from(*position)) {
+        if has_failed[position] {
+            continue;
+        }
+        let asked = iterations[position];
+        let is_done = iterate(position, asked)?;
+        has_failed[position] = !is_done;
+        let of = &mut members[position];
+        of.intended += asked;
+        of.sent += asked;
+        of.completed += if is_done { asked } else { 0 };
+    }
+    let sum = |of: fn(&Exchanges) -> u64| members.iter().map(of).sum();
+    Ok(DrivenTurns {
+        report: began.report(sum(|of| of.sent), sum(|of| of.completed)),
+        members,
+    })
 }
 
 /// A number of iterations of a resident program.

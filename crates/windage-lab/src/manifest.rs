@@ -3,9 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windage_model::{ArmId, ArmIndex, LoadModel};
-use windage_plan::{Arm, Iterations, Load, Origin, Plan, Service};
+use windage_plan::{Arm, Design, Iterations, Load, Origin, Plan, Service, Turn};
 use windage_record::{
-    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
+    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
 };
 
 use crate::clock::whole_ns;
@@ -41,7 +41,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             settle_ns: whole_ns(design.settle),
             rounds: order.rounds(),
             blocks_per_round: order.blocks_per_round(),
-            turns: None,
+            turns: turns(design, order),
             warmup_ns: whole_ns(design.warmup),
             drain_ns: whole_ns(design.drain),
             idle_ns: whole_ns(design.idle),
@@ -56,6 +56,20 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             }),
         },
     }
+}
+
+fn turns(design: &Design, order: &RunOrder) -> Option<TurnScope> {
+    let interleaving = design.interleaving?;
+    let (turn_ns, turn_requests) = match interleaving.turn {
+        Turn::Time(time) => (Some(whole_ns(time)), None),
+        Turn::Requests(requests) => (None, Some(requests)),
+    };
+    Some(TurnScope {
+        blocks_per_round: order.turn_blocks_per_round(),
+        block_ns: whole_ns(interleaving.block),
+        turn_ns,
+        turn_requests,
+    })
 }
 
 fn load_scope(load: &Load) -> LoadScope {

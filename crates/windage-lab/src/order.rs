@@ -2,6 +2,7 @@
 //! resumed run continues in the same order.
 
 mod agent_stretches;
+mod turns;
 
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ use windage_model::{ArmIndex, Order};
 use windage_plan::{Design, Length, Plan};
 
 use agent_stretches::Stretches;
+use turns::TurnBlocks;
+pub(crate) use turns::{TurnDraw, takers};
 
 /// The most treatments in a block. With more, the block's ends are too far apart to be compared.
 const TREATMENTS_IN_A_BLOCK: usize = 6;
@@ -30,10 +33,13 @@ pub struct RunOrder {
     /// The number of loads; rounds take turns between them.
     loads: u32,
     rounds: u32,
-    blocks_per_round: u32,
+    /// Blocks of windows in each round.
+    windowed_per_round: u32,
     windows_in_sequence: u32,
     /// Where agents attach and detach.
-    turns: Option<Stretches>,
+    stretches: Option<Stretches>,
+    /// The blocks of turns, after those of windows.
+    turns: Option<TurnBlocks>,
 }
 
 impl RunOrder {
@@ -49,16 +55,20 @@ impl RunOrder {
             arms,
             loads,
             rounds,
-            blocks_per_round: 1,
+            windowed_per_round: 1,
             windows_in_sequence: 1,
+            stretches: None,
             turns: None,
         };
+        let isolated = design.interleaving.map_or(1.0, |of| of.isolated);
         let window = design.window + design.settle + OVERHEAD;
         match (design.order, design.length) {
-            (Order::Mirrored, Length::Blocks(blocks)) => order.blocks_per_round = blocks,
+            // All load is in turns.
+            (Order::Mirrored, _) if isolated == 0.0 => order.windowed_per_round = 0,
+            (Order::Mirrored, Length::Blocks(blocks)) => order.windowed_per_round = blocks,
             (Order::Mirrored, Length::MeasuringTime(time)) => {
                 let block = window * u32::from(order.mean_block_length());
-                order.blocks_per_round = times(time / rounds, block);
+                order.windowed_per_round = times((time / rounds).mul_f64(isolated), block);
             }
             (Order::Sequential, length) => {
                 let windows = match length {
@@ -69,9 +79,13 @@ impl RunOrder {
                     }
                 };
                 order.windows_in_sequence = windows;
-                order.blocks_per_round = order.blocks_in_sequence().saturating_mul(u32::from(arms));
+                order.windowed_per_round =
+                    order.blocks_in_sequence().saturating_mul(u32::from(arms));
             }
         }
+        let in_windows = window * u32::from(order.mean_block_length());
+        let in_windows = in_windows.saturating_mul(order.windowed_per_round);
+        order.turns = TurnBlocks::of(design, rounds, in_windows);
         order
     }
 
@@ -83,25 +97,25 @@ impl RunOrder {
             u16::try_from(plan.arms.len()).unwrap_or(u16::MAX),
             u32::try_from(plan.loads().count()).unwrap_or(u32::MAX),
         );
-        if let Some(turns) = Stretches::of(plan) {
-            order.take_turns(&plan.design, turns);
+        if let Some(stretches) = Stretches::of(plan) {
+            order.attach_and_detach(&plan.design, stretches);
         }
         order
     }
 
     /// In every round, each arm with agents is measured equally often, and at least once.
-    fn take_turns(&mut self, design: &Design, turns: Stretches) {
-        let cycle = turns.cycle();
+    fn attach_and_detach(&mut self, design: &Design, stretches: Stretches) {
+        let cycle = stretches.cycle();
         let blocks = match design.length {
             Length::Blocks(blocks) => blocks,
             Length::MeasuringTime(time) => {
-                let windows = u32::try_from(turns.block_length()).unwrap_or(u32::MAX);
+                let windows = u32::try_from(stretches.block_length()).unwrap_or(u32::MAX);
                 let window = design.window + design.settle + OVERHEAD;
                 times(time / self.rounds, window.saturating_mul(windows))
             }
         };
-        self.blocks_per_round = blocks.next_multiple_of(cycle);
-        self.turns = Some(turns);
+        self.windowed_per_round = blocks.next_multiple_of(cycle);
+        self.stretches = Some(stretches);
     }
 
     /// The number of rounds.
@@ -110,20 +124,45 @@ impl RunOrder {
         self.rounds
     }
 
-    /// The number of blocks in each round.
+    /// The number of blocks in each round: those of windows, then those of turns.
     #[must_use]
     pub fn blocks_per_round(&self) -> u32 {
-        self.blocks_per_round
+        self.windowed_per_round
+            .saturating_add(self.turn_blocks_per_round())
     }
 
-    /// The arms of a block, in the order of its windows; `block` counts from 0 over the run.
+    /// The number of blocks of turns in each round.
+    #[must_use]
+    pub fn turn_blocks_per_round(&self) -> u32 {
+        self.turns.map_or(0, |turns| turns.per_round)
+    }
+
+    /// How the turns of a block are drawn; `None` for a block of windows.
+    pub(crate) fn turns(&self, block: u32) -> Option<TurnDraw> {
+        let (round, in_round) = self.place(block);
+        let turn_block = in_round.checked_sub(self.windowed_per_round)?;
+        let turns = self.turns?;
+        Some(turns.draw(round * turns.per_round + turn_block))
+    }
+
+    /// The round of a block, and its number there.
+    fn place(&self, block: u32) -> (u32, u32) {
+        let per_round = self.blocks_per_round().max(1);
+        (block / per_round, block % per_round)
+    }
+
+    /// The arms of a block of windows, in their order; `block` counts from 0 over the run. A block of
+    /// turns has no windows.
     #[must_use]
     pub fn block(&self, block: u32) -> Vec<ArmIndex> {
-        if let Some(turns) = &self.turns {
+        if self.place(block).1 >= self.windowed_per_round {
+            return Vec::new();
+        }
+        if let Some(stretches) = &self.stretches {
             let block = self.under_its_load(block);
-            let (cycle, at) = (block / turns.cycle(), block % turns.cycle());
+            let (cycle, at) = (block / stretches.cycle(), block % stretches.cycle());
             let drawn = self.random(u64::from(cycle), 0);
-            return turns.block(at, drawn, self.random(u64::from(block), 1));
+            return stretches.block(at, drawn, self.random(u64::from(block), 1));
         }
         match self.order {
             Order::Mirrored => self.mirrored(self.under_its_load(block)),
@@ -131,16 +170,16 @@ impl RunOrder {
         }
     }
 
-    /// The number of a block among the blocks of its own load. Squares are filled separately under
+    /// The number of a block among the blocks of windows of its own load. Squares are filled separately under
     /// each load.
     fn under_its_load(&self, block: u32) -> u32 {
-        let (round, in_round) = (block / self.blocks_per_round, block % self.blocks_per_round);
-        (round / self.loads) * self.blocks_per_round + in_round
+        let (round, in_round) = self.place(block);
+        (round / self.loads) * self.windowed_per_round + in_round
     }
 
     /// A part of one arm's sequence, short enough that little is lost when a run is killed.
     fn sequential(&self, block: u32) -> Vec<ArmIndex> {
-        let in_round = block % self.blocks_per_round;
+        let (_, in_round) = self.place(block);
         let (arm, stretch) = (
             in_round / self.blocks_in_sequence(),
             in_round % self.blocks_in_sequence(),

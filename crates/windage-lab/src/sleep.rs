@@ -39,20 +39,34 @@ impl Rest {
 
 /// Waits until the processes sleep, within a bound. Processes that can't be read count as asleep.
 pub(crate) fn until_asleep(probe: &mut ArmProbe) {
+    all_asleep(vec![probe], AT_MOST);
+}
+
+/// Waits until all these sets of processes sleep, within a bound; returns for each whether it was
+/// still awake.
+pub(crate) fn all_asleep(probes: Vec<&mut ArmProbe>, within: Duration) -> Vec<bool> {
     let began = Instant::now();
-    let mut rest = Rest::default();
-    while began.elapsed() < AT_MOST {
-        let look = match (probe.sleeps(), probe.cpu_ns()) {
-            (Ok(sleeps), Ok(cpu_ns)) => Look { sleeps, cpu_ns },
-            _ => Look {
-                sleeps: true,
-                cpu_ns: 0,
-            },
-        };
-        if rest.take_in(began.elapsed(), look) {
-            return;
+    let mut awake = vec![true; probes.len()];
+    let mut sets: Vec<(&mut ArmProbe, Rest)> =
+        probes.into_iter().map(|p| (p, Rest::default())).collect();
+    while awake.contains(&true) && began.elapsed() < within {
+        for ((probe, rest), is_awake) in sets.iter_mut().zip(&mut awake) {
+            if *is_awake {
+                *is_awake = !rest.take_in(began.elapsed(), look(probe));
+            }
         }
         std::thread::sleep(LOOK_EVERY);
+    }
+    awake
+}
+
+fn look(probe: &mut ArmProbe) -> Look {
+    match (probe.sleeps(), probe.cpu_ns()) {
+        (Ok(sleeps), Ok(cpu_ns)) => Look { sleeps, cpu_ns },
+        _ => Look {
+            sleeps: true,
+            cpu_ns: 0,
+        },
     }
 }
 

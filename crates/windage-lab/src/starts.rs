@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windage_load::{Piece, Profile, ProfileError, Rhythm, Schedule};
+use windage_load::{Piece, Profile, ProfileError, Rhythm, Schedule, TurnRhythm};
 use windage_model::LoadModel;
 use windage_plan::{Arrivals, Load};
 
@@ -77,6 +77,16 @@ impl Starts {
             }
         };
         Ok(Rhythm::Open { schedule, lasts })
+    }
+
+    /// The same for arms that take turns: their number, not the time, ends it.
+    pub(crate) fn turn_rhythm(&self, lasts: Duration, seed: u64) -> Result<TurnRhythm, LabError> {
+        // Profiles and recordings must not end before the last turn.
+        let rhythm = self.rhythm(lasts.saturating_mul(2), seed)?;
+        Ok(match rhythm {
+            Rhythm::Closed { .. } => TurnRhythm::Closed,
+            Rhythm::Open { schedule, .. } => TurnRhythm::Open { schedule },
+        })
     }
 }
 

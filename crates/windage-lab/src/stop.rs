@@ -1,7 +1,6 @@
 //! Early stopping. The lab computes no estimates: it passes on what it records, and asks whether to
 //! stop.
 
-use windage_model::Window;
 use windage_record::{Entry, Journal, Launch, LaunchEnd, RecordError, RunDir};
 
 /// Decides from the records so far when enough was measured.
@@ -12,8 +11,8 @@ pub trait Stopping {
     /// All processes of a round are running.
     fn launched(&mut self, launch: &Launch);
 
-    /// A block was committed, with these windows in the order of measuring.
-    fn block_done(&mut self, windows: &[Window]);
+    /// A block was committed, with these windows in the order of measuring, or with its turns.
+    fn block_done(&mut self, measured: &[Entry]);
 
     /// The readings of a launch after its last window.
     fn launch_ended(&mut self, end: &LaunchEnd);
@@ -32,18 +31,18 @@ pub trait Stopping {
 /// # Errors
 /// When the journal can't be read.
 pub(crate) fn replay(run: &RunDir, stopping: &mut dyn Stopping) -> Result<(), RecordError> {
-    let mut windows = Vec::new();
+    let mut measured = Vec::new();
     for entry in Journal::open(run)? {
-        match entry? {
+        let entry = entry?;
+        match entry {
             Entry::LaunchStarted(launch) => stopping.launched(&launch),
-            Entry::Window(window) => windows.push(window),
+            Entry::Window(_) | Entry::Turns(_) => measured.push(entry),
             Entry::BlockDone { .. } => {
-                stopping.block_done(&windows);
-                windows.clear();
+                stopping.block_done(&measured);
+                measured.clear();
             }
             Entry::LaunchEnded(end) => stopping.launch_ended(&end),
-            Entry::Turns(_)
-            | Entry::Delivered(_)
+            Entry::Delivered(_)
             | Entry::Warning(_)
             | Entry::Version { .. }
             | Entry::Phase(_)
@@ -80,11 +79,12 @@ mod tests {
             self.0.push(format!("launch {}", launch.launch));
         }
 
-        fn block_done(&mut self, windows: &[Window]) {
-            let windows: Vec<(u32, u32)> = windows
-                .iter()
-                .map(|w| (w.place.block, w.place.position))
-                .collect();
+        fn block_done(&mut self, measured: &[Entry]) {
+            let windows = measured.iter().filter_map(|entry| match entry {
+                Entry::Window(w) => Some((w.place.block, w.place.position)),
+                _ => None,
+            });
+            let windows: Vec<(u32, u32)> = windows.collect();
             self.0.push(format!("windows {windows:?}"));
         }
 

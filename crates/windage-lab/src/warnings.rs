@@ -2,7 +2,7 @@
 //! ([`windage_load::warnings`]), and the rules about what only the lab sees.
 
 use windage_load::LoadFacts;
-use windage_model::{Warning, Window};
+use windage_model::{ArmTurns, TurnBlock, Warning, Window};
 
 /// The share of the window's own CPU above which CPU of other arms is a warning.
 const OTHERS_SHARE: f64 = 0.05;
@@ -18,6 +18,38 @@ pub(crate) fn of_window(window: &Window, load: &LoadFacts, counted: bool) -> Vec
     ];
     let mut found = windage_load::warnings(load);
     found.extend(of_lab.into_iter().flatten());
+    found
+}
+
+/// Every warning that the counters of a block of turns justify. Turns have no latency, so warnings
+/// about times don't apply.
+pub(crate) fn of_turns(block: &TurnBlock, load: &LoadFacts) -> Vec<Warning> {
+    let is_about_times = |of: &Warning| {
+        matches!(
+            of,
+            Warning::SendLag { .. } | Warning::ConnectionsBusy { .. }
+        )
+    };
+    let mut found = windage_load::warnings(load);
+    found.retain(|warning| !is_about_times(warning));
+    let took_turns = |of: &&ArmTurns| of.turns > 0;
+    let takers = || block.arms.iter().filter(took_turns);
+    // Where all arms got no answer, the rules about the load have said so.
+    if block.exchanges.completed > 0
+        && let Some(silent) = takers().find(|of| of.exchanges.completed == 0)
+    {
+        let errors = silent.exchanges.errors;
+        found.push(Warning::NothingCompleted {
+            sent: silent.exchanges.sent,
+            timeouts: errors.timeout,
+            connect_errors: errors.connect,
+            closed: errors.closed,
+            protocol_errors: errors.protocol,
+        });
+    }
+    if takers().any(|of| of.cpu_ns.is_none_or(|ns| ns == 0)) {
+        found.push(Warning::CpuUnreadable);
+    }
     found
 }
 

@@ -2,8 +2,7 @@
 
 use windage_analysis::Monitor;
 use windage_lab::Stopping;
-use windage_model::Window;
-use windage_record::{Launch, LaunchEnd, Manifest};
+use windage_record::{Entry, Launch, LaunchEnd, Manifest};
 
 /// Watches a run that may be stopped.
 pub(crate) struct Watch(Monitor);
@@ -20,8 +19,8 @@ impl Stopping for Watch {
         self.0.launched(launch);
     }
 
-    fn block_done(&mut self, windows: &[Window]) {
-        self.0.block_done(windows);
+    fn block_done(&mut self, measured: &[Entry]) {
+        self.0.block_done(measured);
     }
 
     fn launch_ended(&mut self, end: &LaunchEnd) {

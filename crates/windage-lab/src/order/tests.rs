@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use windage_plan::{Design, OnDeath};
 
-fn design(order: Order, length: Length, seed: u64) -> Design {
+pub(super) fn design(order: Order, length: Length, seed: u64) -> Design {
     Design {
         interleaving: None,
         window: Duration::from_millis(100),

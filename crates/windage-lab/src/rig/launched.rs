@@ -1,16 +1,17 @@
 //! A launch in progress: its windows, and its end.
 
-use windage_model::{ArmIndex, Event, Place};
+use windage_model::{ArmIndex, Event, Place, TurnBlock};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
 use super::agents::Agents;
 use super::cause_of;
 use super::services::Services;
 use crate::LabError;
-use crate::conduct::{Launched, Measured};
+use crate::conduct::{Launched, Measured, TurnPlace};
 use crate::error::ServiceTrouble;
 use crate::losses::Losses;
-use crate::readings::used;
+use crate::order::TurnDraw;
+use crate::readings::{Reading, used};
 
 /// A launch in progress: its services, and the agents that attach to them.
 pub(crate) struct RealLaunched<'r, 'a> {
@@ -19,12 +20,27 @@ pub(crate) struct RealLaunched<'r, 'a> {
     pub(super) losses: Losses<'a>,
     /// The block in which the arms' processes were last listed.
     pub(super) listed: Option<u32>,
+    /// The readings after the last window; `None` while windows may follow.
+    pub(super) after_windows: Option<AfterWindows>,
+    /// Whether arms have taken turns.
+    pub(super) has_turns: bool,
+}
+
+/// The readings after the last window: once deferred work is done, and after the idle stretch.
+pub(super) struct AfterWindows {
+    drained: Reading,
+    idle: Reading,
 }
 
 impl Launched for RealLaunched<'_, '_> {
     fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
         let measured = self.measure_window(place);
         measured.map_err(|error| cause_of(self.services.keeper, error))
+    }
+
+    fn take_turns(&mut self, place: TurnPlace, draw: TurnDraw) -> Result<TurnBlock, LabError> {
+        let turns = self.turns_of_block(place, draw);
+        turns.map_err(|error| cause_of(self.services.keeper, error))
     }
 
     fn findings(&mut self) -> Vec<Entry> {
@@ -38,43 +54,36 @@ impl Launched for RealLaunched<'_, '_> {
     }
 
     fn finish(&mut self) -> Result<LaunchEnd, LabError> {
+        self.end_windows()?;
+        let after_turns = match self.has_turns {
+            true => Some(self.drain()?),
+            false => None,
+        };
         let services = &mut self.services;
-        self.agents.detach(services, false)?;
         let setting = services.setting;
-        let design = &setting.plan.design;
-        if !design.drain.is_zero() {
-            (setting.emit)(Event::Draining {
-                lasts: design.drain + design.idle,
-            });
-        }
-        // What a flush exports was made in windows: it is deferred cost, as with an export on a
-        // timer.
-        services.flush();
-        setting.rest(design.drain);
-        let drained = services.read(None)?;
-        setting.rest(design.idle);
-        let idle = services.read(None)?;
-        // In a shared set, the deferred work is that of the arm that had load last.
-        services
-            .outside
-            .pass([&services.last, &drained], &services.credit, None);
         let mut arms: Vec<LaunchArmEnd> = Vec::new();
         for arm in setting.arms() {
             let index = setting.set_of(arm);
             let instance = &mut services.instances[index];
             let _ = instance.probe.refresh_tasks();
             let outside = services.outside.of(arm);
+            let idle = self.after_windows.as_ref();
+            let idle_ns = idle.map_or(0, |of| of.idle.at_ns.saturating_sub(of.drained.at_ns));
+            let drained = after_turns.as_ref();
             arms.push(LaunchArmEnd {
                 arm,
                 after_last_window_ns: outside.cpu_ns,
                 drain_ns: outside.time_ns,
                 // Without an idle stretch there is no rate.
-                idle_cpu_ns: used(&drained, &idle, index).filter(|_| !design.idle.is_zero()),
-                idle_ns: idle.at_ns.saturating_sub(drained.at_ns),
+                idle_cpu_ns: idle
+                    .and_then(|of| used(&of.drained, &of.idle, index))
+                    .filter(|_| !setting.plan.design.idle.is_zero()),
+                idle_ns,
+                after_turns_ns: drained.and_then(|end| used(&services.last, end, index)),
+                turns_drain_ns: drained
+                    .map_or(0, |end| end.at_ns.saturating_sub(services.last.at_ns)),
                 rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
                 pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
-                after_turns_ns: None,
-                turns_drain_ns: 0,
                 hidden_ns: outside.hidden_ns,
                 unmeasured: services.unmeasured[arm.get()],
             });
@@ -112,5 +121,49 @@ impl Launched for RealLaunched<'_, '_> {
             }
         }
         Ok(delivered)
+    }
+}
+
+impl RealLaunched<'_, '_> {
+    /// Waits until the work that windows deferred is done, then reads idle CPU. No window may follow.
+    pub(super) fn end_windows(&mut self) -> Result<(), LabError> {
+        if self.after_windows.is_some() {
+            return Ok(());
+        }
+        self.agents.detach(&mut self.services, false)?;
+        let drained = self.drain()?;
+        let services = &mut self.services;
+        // In a shared set, the deferred work is that of the arm that had load last.
+        services
+            .outside
+            .pass([&services.last, &drained], &services.credit, None);
+        let setting = services.setting;
+        setting.rest(setting.pause_before_idle(services.number));
+        let before = services.read(None)?;
+        setting.rest(setting.plan.design.idle);
+        let idle = services.read(None)?;
+        services.last = idle.clone();
+        self.after_windows = Some(AfterWindows {
+            drained: before,
+            idle,
+        });
+        Ok(())
+    }
+
+    /// Waits for deferred work, and reads what it used.
+    fn drain(&mut self) -> Result<Reading, LabError> {
+        let services = &mut self.services;
+        let setting = services.setting;
+        let design = &setting.plan.design;
+        if !design.drain.is_zero() {
+            (setting.emit)(Event::Draining {
+                lasts: design.drain,
+            });
+        }
+        // What a flush exports was made in windows: it is deferred cost, as with an export on a
+        // timer.
+        services.flush();
+        setting.rest(design.drain);
+        services.read(None)
     }
 }

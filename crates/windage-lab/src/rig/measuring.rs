@@ -58,7 +58,7 @@ impl RealLaunched<'_, '_> {
     }
 
     /// Lists the arms' processes and the kernel's threads anew, once per block.
-    fn list_anew(&mut self, block: u32) -> Result<(), LabError> {
+    pub(super) fn list_anew(&mut self, block: u32) -> Result<(), LabError> {
         if self.listed == Some(block) {
             return Ok(());
         }
@@ -82,6 +82,7 @@ impl RealLaunched<'_, '_> {
         let started_ns = services.setting.clock.now_ns();
         let lasts = services.setting.plan.design.window;
         let driven = services.drive(arm, lasts, seed, false)?;
+        services.note_rate(arm, &driven);
         // What a program does after its last answer is part of the window's work.
         services.flush_window(arm)?;
         services.quiet(arm);
@@ -161,7 +162,7 @@ fn load_facts(
 }
 
 /// The warning about the arm quotes the end of the log, once for all windows.
-fn died(death: &ServiceTrouble) -> Warning {
+pub(super) fn died(death: &ServiceTrouble) -> Warning {
     Warning::ServiceDied {
         service: death.service.clone(),
         whose: death.whose.clone(),

@@ -13,6 +13,7 @@ mod services;
 mod sets;
 mod setting;
 mod switching;
+mod turns;
 
 use std::collections::BTreeSet;
 
@@ -31,6 +32,7 @@ pub(crate) use self::profiling::profile;
 use self::services::Services;
 pub(crate) use self::sets::sets_of;
 pub(crate) use self::setting::Setting;
+use self::turns::TurnsSoFar;
 use crate::LabError;
 use crate::conduct::Rig;
 use crate::readings::Meters;
@@ -121,6 +123,8 @@ impl<'a> Rig for RealRig<'a> {
             heard: vec![BTreeSet::new(); arms],
             recording: Recording::new(),
             scratch: Recording::new(),
+            achieved_per_s: vec![0.0; arms],
+            turns: TurnsSoFar::default(),
         };
         let arms = services.warm_up();
         let launch = Launch {
@@ -134,6 +138,8 @@ impl<'a> Rig for RealRig<'a> {
             agents: Agents::new(setting, self.agent_group.as_ref()),
             losses: started.losses,
             listed: None,
+            after_windows: None,
+            has_turns: false,
         };
         Ok((launch, launched))
     }

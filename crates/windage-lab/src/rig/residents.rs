@@ -84,6 +84,23 @@ impl<'a> Residents<'a> {
         Ok(driven)
     }
 
+    /// Iterations of a set's program in one of its turns.
+    pub(super) fn iterate(
+        &mut self,
+        keeper: &mut Keeper,
+        (set, instance): (usize, &mut Instance),
+        iterations: u64,
+    ) -> Result<Driven, LabError> {
+        let (program, interrupted) = (instance.services.last(), &self.setting.interrupted);
+        let mut in_vain = || in_vain(keeper, program, interrupted);
+        let mut patience = patience(self.load.timeout, &mut in_vain);
+        let driven = iterate(self.programs[set].as_mut(), iterations, &mut patience);
+        if let Some(why) = &driven.trouble {
+            self.give_up(keeper, (set, instance), why)?;
+        }
+        Ok(driven)
+    }
+
     /// Ends a program that broke the protocol; it counts as dead for the rest of the launch.
     fn give_up(
         &mut self,

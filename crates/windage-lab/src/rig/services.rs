@@ -16,6 +16,7 @@ use super::driver::Driver;
 use super::outside_windows::Outside;
 use super::setting::Setting;
 use super::switching::take_steps;
+use super::turns::TurnsSoFar;
 use crate::LabError;
 use crate::drive::Driven;
 use crate::error::ServiceTrouble;
@@ -61,8 +62,12 @@ pub(super) struct Services<'r, 'a> {
     pub(super) heard: Vec<BTreeSet<String>>,
     /// Of the latest window.
     pub(super) recording: Recording,
-    /// Of unmeasured load.
+    /// Of unmeasured load, and of turns.
     pub(super) scratch: Recording,
+    /// Requests or iterations per second in each arm's latest load of its own.
+    pub(super) achieved_per_s: Vec<f64>,
+    /// What blocks of turns have used.
+    pub(super) turns: TurnsSoFar,
 }
 
 impl Services<'_, '_> {
@@ -126,9 +131,19 @@ impl Services<'_, '_> {
     ) -> Result<Driven, LabError> {
         self.enter(arm, Stretch::unmeasured(arm));
         let driven = self.drive(arm, lasts, seed, true)?;
+        self.note_rate(arm, &driven);
         self.flush_window(arm)?;
         self.quiet(arm);
         Ok(driven)
+    }
+
+    /// Notes how many requests or iterations an arm completes per second.
+    pub(super) fn note_rate(&mut self, arm: ArmIndex, driven: &Driven) {
+        let (exchanges, lasted_ns) = (&driven.report.exchanges, driven.report.duration_ns);
+        let achieved_per_s = exchanges.achieved_per_s(lasted_ns);
+        if let Some(found) = achieved_per_s.filter(|rate| *rate > 0.0) {
+            self.achieved_per_s[arm.get()] = found;
+        }
     }
 
     /// Unmeasured load on an arm between windows; returns how many requests it completed.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -120,6 +121,14 @@ impl Setting<'_> {
             emit: self.emit,
             ended: Vec::new(),
         }
+    }
+
+    /// A pause of random length before a launch's idle stretch, so that the stretches of a run begin at
+    /// all phases of a service's timers.
+    pub(super) fn pause_before_idle(&self, number: u32) -> Duration {
+        let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
+        random.set_stream(u64::MAX / 2 - u64::from(number));
+        self.plan.design.idle.mul_f64(random.random_range(0.0..1.0))
     }
 
     /// Whether a signal came.

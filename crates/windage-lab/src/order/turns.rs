@@ -1,0 +1,214 @@
+//! Turns: the order in which arms alternate within a block of interleaved load.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use windage_model::{ArmIndex, TurnOrder};
+use windage_plan::{Design, Length};
+
+/// One block in so many leaves the heaviest arm out, to show what it costs the others.
+const ONE_WITHOUT_IN: u32 = 8;
+/// One block in so many fixes each arm's predecessor, to show what a predecessor costs.
+const ONE_FIXED_IN: u32 = 10;
+/// Streams of the seed, apart from those of the blocks of windows.
+const STREAMS: u64 = 1 << 62;
+
+/// The blocks of turns of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TurnBlocks {
+    pub(super) per_round: u32,
+    seed: u64,
+}
+
+impl TurnBlocks {
+    /// The blocks of turns in each of `rounds`; `isolated` is the time that its windows take there.
+    pub(super) fn of(design: &Design, rounds: u32, isolated: Duration) -> Option<TurnBlocks> {
+        let interleaving = design.interleaving?;
+        let share = interleaving.isolated;
+        let time = match design.length {
+            Length::MeasuringTime(time) => (time / rounds.max(1)).mul_f64(1.0 - share),
+            // The plan gives the number of blocks of windows.
+            Length::Blocks(_) if share > 0.0 => isolated.mul_f64((1.0 - share) / share),
+            Length::Blocks(blocks) => interleaving.block.saturating_mul(blocks),
+        };
+        let blocks = (time.as_secs_f64() / interleaving.block.as_secs_f64()).round();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a number of blocks, at least one"
+        )]
+        let per_round = blocks.clamp(1.0, f64::from(u32::MAX)) as u32;
+        Some(TurnBlocks {
+            per_round,
+            seed: design.seed,
+        })
+    }
+
+    /// How the turns of a block are drawn; it counts from 0 over the run's blocks of turns.
+    pub(super) fn draw(&self, block: u32) -> TurnDraw {
+        let is_drawn = |of: u32, purpose: u64| {
+            let mut random = self.random(u64::from(block / of), purpose);
+            // What an arm costs is known after the first block.
+            let drawn = random.random_range(0..of);
+            block % of == drawn && block > 0
+        };
+        let order = if is_drawn(ONE_WITHOUT_IN, 0) {
+            TurnOrder::WithoutHeaviest
+        } else if is_drawn(ONE_FIXED_IN, 1) {
+            TurnOrder::Fixed
+        } else {
+            TurnOrder::Random
+        };
+        TurnDraw {
+            order,
+            random: self.random(u64::from(block), 2),
+        }
+    }
+
+    fn random(&self, index: u64, purpose: u64) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(STREAMS + index * 3 + purpose);
+        random
+    }
+}
+
+/// Draws the turns of one block.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnDraw {
+    pub(crate) order: TurnOrder,
+    random: ChaCha8Rng,
+}
+
+impl TurnDraw {
+    /// Groups of turns, each with every arm once, as positions among `arms`. No arm follows itself,
+    /// unless it is the only one.
+    pub(crate) fn turns(mut self, arms: u16, groups: u32) -> Vec<u16> {
+        let mut group: Vec<u16> = (0..arms).collect();
+        let mut turns = Vec::with_capacity(group.len().saturating_mul(groups as usize));
+        group.shuffle(&mut self.random);
+        for _ in 0..groups {
+            if self.order != TurnOrder::Fixed {
+                self.shuffle_after(turns.last().copied(), &mut group);
+            }
+            turns.extend_from_slice(&group);
+        }
+        turns
+    }
+
+    /// A new order that does not begin with the arm that had the last turn.
+    fn shuffle_after(&mut self, last: Option<u16>, group: &mut [u16]) {
+        group.shuffle(&mut self.random);
+        if group.len() > 1 && group.first().copied() == last {
+            let with = self.random.random_range(1..group.len());
+            group.swap(0, with);
+        }
+    }
+}
+
+/// The arms that take turns: all, or all but the heaviest one.
+pub(crate) fn takers(
+    order: TurnOrder,
+    alive: &[ArmIndex],
+    heaviest: Option<ArmIndex>,
+) -> Vec<ArmIndex> {
+    let is_out = |arm: &ArmIndex| order == TurnOrder::WithoutHeaviest && Some(*arm) == heaviest;
+    alive.iter().copied().filter(|arm| !is_out(arm)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use windage_plan::{Interleaving, Turn};
+
+    fn blocks(seed: u64) -> TurnBlocks {
+        TurnBlocks { per_round: 3, seed }
+    }
+
+    proptest! {
+        #[test]
+        fn groups_have_every_arm_once_and_none_follows_itself(
+            seed: u64, block in 0..1000u32, arms in 1..20u16, groups in 0..50u32,
+        ) {
+            let draw = blocks(seed).draw(block);
+            let order = draw.order;
+            let turns = draw.turns(arms, groups);
+            prop_assert_eq!(turns.len(), usize::from(arms) * groups as usize);
+            let mut groups = turns.chunks(usize::from(arms));
+            let first: Vec<u16> = groups.clone().next().unwrap_or(&[]).to_vec();
+            for group in groups.by_ref() {
+                let mut sorted = group.to_vec();
+                sorted.sort_unstable();
+                prop_assert_eq!(sorted, (0..arms).collect::<Vec<_>>());
+                prop_assert!(order != TurnOrder::Fixed || group == first);
+            }
+            let follows_itself = turns.windows(2).any(|two| two[0] == two[1]);
+            prop_assert!(arms == 1 || !follows_itself);
+        }
+
+        #[test]
+        fn some_blocks_leave_the_heaviest_out_and_some_are_fixed(seed: u64) {
+            let orders: Vec<TurnOrder> = (0..80).map(|b| blocks(seed).draw(b).order).collect();
+            let count = |of| orders.iter().filter(|order| **order == of).count();
+            // The first block never has a special order; both kinds may fall on the same block.
+            prop_assert!((9..=10).contains(&count(TurnOrder::WithoutHeaviest)));
+            prop_assert!((4..=8).contains(&count(TurnOrder::Fixed)) );
+            prop_assert_eq!(orders[0], TurnOrder::Random);
+        }
+    }
+
+    #[test]
+    fn every_order_follows_every_other_arm_equally_often() {
+        let turns = blocks(3).draw(0).turns(3, 3000);
+        for (before, after) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+            let pairs = turns.windows(2).filter(|two| two == &[before, after]);
+            let count = pairs.count();
+            assert!(
+                (1300..1700).contains(&count),
+                "{before} then {after}: {count}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_isolated_share_sets_the_number_of_blocks() {
+        let design = |length, isolated| {
+            let mut design = super::super::tests::design(windage_model::Order::Mirrored, length, 1);
+            design.interleaving = Some(Interleaving {
+                turn: Turn::Time(Duration::from_millis(10)),
+                block: Duration::from_secs(1),
+                isolated,
+            });
+            design
+        };
+        let minute = Length::MeasuringTime(Duration::from_secs(60));
+        let table = [
+            (minute, 0.5, 10, "three rounds, half of 20 s each"),
+            (minute, 0.0, 20, "all of it"),
+            (minute, 0.99, 1, "at least one"),
+            (Length::Blocks(7), 0.5, 5, "as long as 5 s of windows"),
+            (Length::Blocks(7), 0.25, 15, "three times as long"),
+            (Length::Blocks(7), 0.0, 7, "the plan's number"),
+        ];
+        for (length, isolated, expected, why) in table {
+            let found = TurnBlocks::of(&design(length, isolated), 3, Duration::from_secs(5));
+            assert_eq!(
+                found.map(|blocks| blocks.per_round),
+                Some(expected),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_heaviest_arm_is_left_out_where_the_order_says_so() {
+        let arms = [0, 1, 2].map(ArmIndex);
+        let left = takers(TurnOrder::WithoutHeaviest, &arms, Some(ArmIndex(2)));
+        assert_eq!(left, [0, 1].map(ArmIndex));
+        assert_eq!(takers(TurnOrder::Random, &arms, Some(ArmIndex(2))), arms);
+        assert_eq!(takers(TurnOrder::WithoutHeaviest, &arms, None), arms);
+    }
+}

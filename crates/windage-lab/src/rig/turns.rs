@@ -1,0 +1,302 @@
+//! Blocks of interleaved load: arms take turns, and counters are read at the ends of the block.
+
+use std::time::Duration;
+
+use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
+use windage_model::{ArmIndex, ArmTurns, CpuSource, LoadModel, TurnBlock};
+use windage_plan::{Interleaving, Turn};
+
+use super::driver::Driver;
+use super::launched::RealLaunched;
+use super::services::Services;
+use crate::LabError;
+use crate::clock::whole_ns;
+use crate::conduct::TurnPlace;
+use crate::drive::{DrivenTurns, Loaded, iterate_in_turns};
+use crate::order::{TurnDraw, takers};
+use crate::readings::{Reading, used};
+use crate::sleep::all_asleep;
+use crate::warnings;
+
+/// How long arms have after a block's load to go to sleep before the counters are read.
+const ASLEEP_WITHIN: Duration = Duration::from_millis(20);
+/// The most turns in a block.
+const TURNS_MAX: f64 = 100_000.0;
+
+/// What the turns of a launch have used so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TurnsSoFar {
+    /// CPU and requests, by arm.
+    spent: Vec<(u64, u64)>,
+}
+
+impl TurnsSoFar {
+    fn take(&mut self, block: &TurnBlock) {
+        for of in &block.arms {
+            let index = of.arm.get();
+            if self.spent.len() <= index {
+                self.spent.resize(index + 1, (0, 0));
+            }
+            let (cpu_ns, requests) = &mut self.spent[index];
+            *cpu_ns += of.cpu_ns.unwrap_or(0);
+            *requests += of.exchanges.completed;
+        }
+    }
+
+    /// The arm that uses the most CPU per request. The baseline and its control always stay, so it
+    /// is a treatment.
+    pub(super) fn heaviest(&self) -> Option<ArmIndex> {
+        let per_request = |(cpu_ns, requests): (u64, u64)| cpu_ns as f64 / requests.max(1) as f64;
+        let arms = (0u16..).map(ArmIndex).zip(self.spent.iter().copied());
+        let treatments =
+            arms.filter(|(arm, (_, requests))| *arm > ArmIndex::CONTROL && *requests > 0);
+        let by_cost = |(_, a): &(ArmIndex, (u64, u64)), (_, b): &(ArmIndex, (u64, u64))| {
+            per_request(*a).total_cmp(&per_request(*b))
+        };
+        treatments.max_by(by_cost).map(|(arm, _)| arm)
+    }
+}
+
+impl RealLaunched<'_, '_> {
+    /// One block of turns. The first of a launch waits until the work deferred by windows is done.
+    pub(super) fn turns_of_block(
+        &mut self,
+        place: TurnPlace,
+        draw: TurnDraw,
+    ) -> Result<TurnBlock, LabError> {
+        let Some(interleaving) = self.services.setting.plan.design.interleaving else {
+            let text = "the plan has no turns".to_owned();
+            return Err(LabError::Unsupported(text));
+        };
+        self.end_windows()?;
+        self.has_turns = true;
+        self.list_anew(place.block)?;
+        let services = &mut self.services;
+        let order = draw.order;
+        let heaviest = services.turns.heaviest();
+        let arms = takers(order, &services.alive(), heaviest);
+        let turn = TurnLength::of(services, &arms, interleaving);
+        let turns = draw.turns(u16::try_from(arms.len()).unwrap_or(u16::MAX), turn.groups);
+        let start = services.last.clone();
+        let started_ns = services.setting.clock.now_ns();
+        let since_reading_ns = monotonic_ns().saturating_sub(start.at_ns);
+        // The arms of a block get the same requests.
+        let seed = services.setting.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
+        let driven = services.drive_turns(&arms, &turns, &turn, seed)?;
+        let is_awake = services.settle_down();
+        let end = services.read(None)?;
+        let mut block = TurnBlock {
+            launch: place.launch,
+            round: place.round,
+            block: place.block,
+            order,
+            started_ns: started_ns.saturating_sub(since_reading_ns),
+            lasted_ns: end.at_ns.saturating_sub(start.at_ns),
+            load_ns: driven.report.duration_ns,
+            turn: turn.size(interleaving),
+            arms: of_arms(services, &arms, &turns, &driven, [&start, &end], &is_awake),
+            exchanges: driven.report.exchanges,
+            generator_ns: driven.report.generator_cpu_ns,
+            sink_ns: end.sink_ns.saturating_sub(start.sink_ns),
+            windage_ns: end.windage_ns.saturating_sub(start.windage_ns),
+            machine: match (&start.machine, &end.machine) {
+                (Some(start), Some(end)) => end.delta(start),
+                _ => Default::default(),
+            },
+            warnings: Vec::new(),
+        };
+        let is_machine_known = start.machine.is_some() && end.machine.is_some();
+        services.last = end;
+        services.notice_deaths(None)?;
+        let facts = load_facts(services, &driven, &block, is_machine_known);
+        block.warnings = warnings::of_turns(&block, &facts);
+        for set in 0..services.instances.len() {
+            block
+                .warnings
+                .extend(services.death(set).map(super::measuring::died));
+        }
+        for of in &block.arms {
+            services.completed[of.arm.get()] += of.exchanges.completed;
+        }
+        services.turns.take(&block);
+        Ok(block)
+    }
+}
+
+/// The length of a block's turns.
+struct TurnLength {
+    /// Requests or iterations of a turn, by position among the arms.
+    requests: Vec<u64>,
+    /// Groups of turns, each with every arm once.
+    groups: u32,
+    /// The expected length of the block's load.
+    lasts: Duration,
+}
+
+impl TurnLength {
+    fn of(
+        services: &Services<'_, '_>,
+        arms: &[ArmIndex],
+        interleaving: Interleaving,
+    ) -> TurnLength {
+        let rate_per_s = |arm: &ArmIndex| services.rate_per_s(*arm);
+        let is_batch = services.load.model == LoadModel::Batch;
+        let baseline_per_s = arms.first().map_or(1.0, rate_per_s);
+        let requests_of = |arm: &ArmIndex| match interleaving.turn {
+            Turn::Requests(requests) => u64::from(requests),
+            // Requests of all arms are equally many. Iterations may differ in length by a factor of
+            // ten and more, so that batch programs get the same time.
+            Turn::Time(time) if is_batch => whole(time.as_secs_f64() * rate_per_s(arm)),
+            Turn::Time(time) => whole(time.as_secs_f64() * baseline_per_s),
+        };
+        let requests: Vec<u64> = arms.iter().map(requests_of).collect();
+        let times = arms.iter().zip(&requests);
+        let group_s: f64 = times.map(|(arm, n)| *n as f64 / rate_per_s(arm)).sum();
+        let block_s = interleaving.block.as_secs_f64();
+        let most = (TURNS_MAX / arms.len().max(1) as f64).max(1.0);
+        let groups = (block_s / group_s).round().clamp(1.0, most);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 1 and the most turns"
+        )]
+        let groups = groups as u32;
+        TurnLength {
+            requests,
+            lasts: Duration::from_secs_f64((group_s * f64::from(groups)).clamp(0.001, 3600.0)),
+            groups,
+        }
+    }
+
+    /// As it is recorded: a number of requests, or the time of a batch program's turn.
+    fn size(&self, interleaving: Interleaving) -> u64 {
+        let is_same = self.requests.windows(2).all(|two| two[0] == two[1]);
+        match interleaving.turn {
+            Turn::Time(time) if !is_same => whole_ns(time),
+            _ => self.requests.first().copied().unwrap_or(0),
+        }
+    }
+}
+
+/// At least one.
+fn whole(requests: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "bounded on both sides"
+    )]
+    let whole = requests.round().clamp(1.0, 1e9) as u64;
+    whole
+}
+
+impl Services<'_, '_> {
+    /// The arms whose services live.
+    fn alive(&self) -> Vec<ArmIndex> {
+        let arms = self.setting.arms();
+        arms.filter(|arm| self.death(self.setting.set_of(*arm)).is_none())
+            .collect()
+    }
+
+    /// Requests or iterations per second of one arm alone.
+    fn rate_per_s(&self, arm: ArmIndex) -> f64 {
+        let planned = self.load.rate_per_s;
+        let found = planned.unwrap_or(self.achieved_per_s[arm.get()]);
+        if found > 0.0 { found } else { 1.0 }
+    }
+
+    fn drive_turns(
+        &mut self,
+        arms: &[ArmIndex],
+        turns: &[u16],
+        length: &TurnLength,
+        seed: u64,
+    ) -> Result<DrivenTurns, LabError> {
+        match &mut self.driver {
+            Driver::Http(http) => {
+                let requests = length.requests.first().copied().unwrap_or(1);
+                let loaded = Loaded {
+                    load: self.load,
+                    lasts: length.lasts,
+                    seed,
+                };
+                http.take_turns(loaded, arms, turns, requests, &mut self.scratch)
+            }
+            Driver::Resident(residents) => {
+                let sets: Vec<usize> = arms.iter().map(|arm| self.setting.set_of(*arm)).collect();
+                let (keeper, instances) = (&mut *self.keeper, &mut self.instances);
+                let driven = iterate_in_turns(turns, &length.requests, |position, iterations| {
+                    let set = sets[position];
+                    let instance = (set, &mut instances[set]);
+                    let driven = residents.iterate(keeper, instance, iterations)?;
+                    Ok(driven.trouble.is_none())
+                })?;
+                for set in sets {
+                    residents.flush_window(keeper, (set, &mut instances[set]))?;
+                }
+                Ok(driven)
+            }
+            // The plan layer refuses turns of processes that live for one window.
+            Driver::Process => Ok(DrivenTurns::default()),
+        }
+    }
+
+    /// Waits until every set of processes sleeps, within a bound; returns which don't.
+    fn settle_down(&mut self) -> Vec<bool> {
+        let probes = self
+            .instances
+            .iter_mut()
+            .map(|instance| &mut instance.probe);
+        all_asleep(probes.collect(), ASLEEP_WITHIN)
+    }
+}
+
+fn of_arms(
+    services: &Services<'_, '_>,
+    arms: &[ArmIndex],
+    turns: &[u16],
+    driven: &DrivenTurns,
+    [start, end]: [&Reading; 2],
+    is_awake: &[bool],
+) -> Vec<ArmTurns> {
+    let of_arm = |arm: ArmIndex| {
+        let set = services.setting.set_of(arm);
+        let position = arms.iter().position(|taker| *taker == arm);
+        let own = |turn: &&u16| position == Some(usize::from(**turn));
+        ArmTurns {
+            arm,
+            turns: u32::try_from(turns.iter().filter(own).count()).unwrap_or(u32::MAX),
+            cpu_ns: used(start, end, set),
+            is_awake: is_awake.get(set).copied().unwrap_or(false),
+            exchanges: position
+                .and_then(|at| driven.members.get(at).copied())
+                .unwrap_or_default(),
+        }
+    };
+    services.setting.arms().map(of_arm).collect()
+}
+
+fn load_facts(
+    services: &Services<'_, '_>,
+    driven: &DrivenTurns,
+    block: &TurnBlock,
+    is_machine_known: bool,
+) -> LoadFacts {
+    let load = services.load;
+    let used_ns: Option<u64> = block.arms.iter().map(|of| of.cpu_ns).sum();
+    let counts = |set: &crate::process_set::Instance| set.probe.source() != CpuSource::None;
+    let is_counted = services.instances.iter().all(counts);
+    LoadFacts {
+        steal_ns: is_machine_known.then_some(block.machine.steal_ns),
+        subject: used_ns.filter(|_| is_counted).map(|used_ns| SubjectCpu {
+            used_ns,
+            cores: f64::from(services.setting.run.manifest().design.subject_cores),
+        }),
+        threads: load.threads,
+        ..LoadFacts::of(
+            &driven.report,
+            &services.scratch,
+            load.model,
+            load.connections_max.saturating_mul(load.streams),
+        )
+    }
+}
