@@ -6,8 +6,7 @@ use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Reason, Ro
 use windage_record::{Ending, RecordError, RunDir, RunState};
 use windage_stats::Confidence;
 
-use crate::compare::Scale;
-use crate::conclude::{conclude, interval};
+use crate::conclude::{conclude, relative_at};
 use crate::curve::{self, Sources};
 use crate::family::{Comparisons, Families};
 use crate::loads::Reading;
@@ -17,8 +16,8 @@ use crate::records::Records;
 use crate::run::Run;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
-    agents, course, family, fidelity, metrics, per_span, planning, profiles, script, self_reported,
-    stages, validity,
+    agents, course, family, fidelity, interference, metrics, per_span, planning, profiles, script,
+    self_reported, stages, validity,
 };
 
 /// A subject that keeps at least this share of its cores busy is saturated.
@@ -85,6 +84,10 @@ pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
         .map(|(i, comparisons)| arm(run, ArmIndex(i), comparisons, families))
         .collect();
     let mut validity = validity::of_run(run.records, control_at_99.as_ref());
+    let design = design(run);
+    let turns = design.turns.as_ref();
+    let interfere = turns.and_then(|turns| interference::arms_interfere(turns, design.margin));
+    validity.reasons.extend(interfere.map(Reason::from));
     for (arm, facts) in arms.iter().zip(&manifest.arms) {
         if let Some(fidelity) = &arm.fidelity
             && arm.role == Role::Treatment
@@ -105,7 +108,7 @@ pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
         windage: manifest.windage.clone(),
         host: run.records.host.clone(),
         versions: run.records.versions.clone(),
-        design: design(run),
+        design,
         validity,
         primary: families.primary,
         curves: curve::curves(&sources, &arms),
@@ -135,7 +138,7 @@ fn design(run: &Run<'_>) -> DesignFacts {
         drain_s: seconds(design.drain_ns),
         idle_s: seconds(design.idle_ns),
         rounds_planned: design.rounds,
-        rounds: u32::try_from(windows.launches.len()).unwrap_or(u32::MAX),
+        rounds: u32::try_from(run.records.measured_launches()).unwrap_or(u32::MAX),
         blocks: run.blocks.count(),
         measured_s: seconds(windows.duration_ns),
         seed: manifest.seed,
@@ -153,6 +156,7 @@ fn design(run: &Run<'_>) -> DesignFacts {
             within_s: seconds(stop.within_ns),
             is_reached: matches!(run.records.ending, Some(Ending::StoppedEarly { .. })),
         }),
+        turns: interference::turn_facts(run),
         batch: batch(run),
     }
 }
@@ -206,6 +210,8 @@ fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Familie
     let fidelity = fidelity::of_arm(run.records, arm);
     per_span::cpu_per_item(run, arm, fidelity.as_ref(), &mut metrics);
     warning_times(run, arm, &mut metrics);
+    warning_isolated(run, arm, &mut metrics);
+    leave_out_typical(run, &mut metrics);
     let planning = planning::usual(&metrics);
     let agent = agents::agent_use(run, arm, metrics.get(&run.cpu_metric()));
     let saturated = saturated(run, arm);
@@ -227,6 +233,7 @@ fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Familie
         planning,
         script: script::of_arm(run.records, arm),
         agent,
+        isolated_less_interleaved: interference::isolated_less_interleaved(run, arm),
         bill: agents::bill(run, arm),
         bystander_of: agents::watched(run, arm),
         bystander: agents::bystander(run, arm),
@@ -260,6 +267,55 @@ fn warning_times(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, Me
     }
 }
 
+/// Warnings about figures of isolated windows in a run in which arms took turns, and about the
+/// agreement of both.
+fn warning_isolated(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
+    let of_windows = validity::of_isolated(run.records, &run.records.windows.arms[arm.get()]);
+    for (_, of) in metrics
+        .iter_mut()
+        .filter(|(metric, _)| is_isolated(**metric))
+    {
+        of.validity.reasons.extend(of_windows.iter().cloned());
+    }
+    if let Some(whole) = metrics.get_mut(&run.cpu_metric()) {
+        let disagree = interference::measures_disagree(run, arm);
+        whole.validity.reasons.extend(disagree);
+    }
+}
+
+/// Whether a metric is of isolated windows even where arms take turns.
+fn is_isolated(metric: Metric) -> bool {
+    use Metric::{
+        CpuInWindow, CpuPerIterationIsolated, CpuPerRequestIsolated, MachineCpuPerRequest,
+        Throughput, TypicalCpuPerRequest, WallPerIteration,
+    };
+    let of_cpu = [
+        CpuInWindow,
+        CpuPerIterationIsolated,
+        CpuPerRequestIsolated,
+        MachineCpuPerRequest,
+        Throughput,
+        TypicalCpuPerRequest,
+        WallPerIteration,
+    ];
+    of_cpu.contains(&metric) || is_time(metric)
+}
+
+/// The cost of a typical request is reported where it differs from the cost of all requests.
+fn leave_out_typical(run: &Run<'_>, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
+    let relative = |metric: Metric| {
+        let difference = metrics.get(&metric)?.difference.as_ref().ok()?;
+        difference.relative
+    };
+    let typical = relative(Metric::TypicalCpuPerRequest);
+    let differs = typical
+        .zip(relative(run.cpu_metric()))
+        .is_some_and(|(typical, whole)| !(whole.low..=whole.high).contains(&typical.estimate));
+    if !differs {
+        metrics.remove(&Metric::TypicalCpuPerRequest);
+    }
+}
+
 /// Warnings about CPU figures: deferred cost that is unknown or had not ended.
 fn warning_cpu(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
     for metric in [Metric::CpuPerRequest, Metric::CpuPerIteration] {
@@ -284,11 +340,8 @@ fn saturated(run: &Run<'_>, arm: ArmIndex) -> bool {
 fn control_at_99(run: &Run<'_>, compared: &[Comparisons], primary: Metric) -> Option<Interval> {
     let facts = run.records.manifest.arms.get(ArmIndex::CONTROL.get())?;
     let control = compared.get(ArmIndex::CONTROL.get())?.get(&primary)?;
-    let location = control.location.as_ref().ok()?;
-    if facts.role != Role::Control || control.scale != Scale::LogRatio {
-        return None;
-    }
-    Some(interval(location, Confidence::P99, run.rules)?.map(f64::exp_m1))
+    let is_control = facts.role == Role::Control;
+    is_control.then(|| relative_at(control, Confidence::P99, run.rules))?
 }
 
 /// Every load of requests has these, though a tail quantile may have too few answers.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use windage_model::{
-    ArmId, CpuSource, Difference, Exchanges, LevelValue, LoadModel, Metric, Order, Outlier, Place,
-    Role, Validity, Verdict,
+    ArmId, CpuSource, Difference, Exchanges, Interval, LevelValue, LoadModel, Metric, Order,
+    Outlier, Place, Role, Validity, Verdict,
 };
 use windage_record::Placed;
 
 use crate::{
     AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Item,
-    Missing, Planning, Script, Stages,
+    Measured, Missing, Planning, Script, Stages,
 };
 
 /// All results of one run; for a run under several loads, from its windows under one of them.
@@ -61,6 +61,28 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// How a CPU metric was measured; `None` for other metrics.
+    #[must_use]
+    pub fn measured(&self, metric: Metric) -> Option<Measured> {
+        use Metric::{
+            CpuInWindow, CpuOfRequests, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated,
+            CpuPerRequest, CpuPerRequestIsolated, CpuPerSpan, TypicalCpuPerRequest,
+        };
+        match metric {
+            CpuPerRequest | CpuPerIteration | CpuOfRequests | CpuPerSpan | CpuPerEvent => {
+                Some(match self.design.turns {
+                    Some(_) => Measured::Interleaved,
+                    None => Measured::Isolated,
+                })
+            }
+            CpuInWindow
+            | CpuPerRequestIsolated
+            | CpuPerIterationIsolated
+            | TypicalCpuPerRequest => Some(Measured::Isolated),
+            _ => None,
+        }
+    }
+
     /// Under each load of the plan, this one first.
     pub fn regimes(&self) -> impl Iterator<Item = &Analysis> {
         std::iter::once(self).chain(&self.other_loads)
@@ -119,6 +141,8 @@ pub struct DesignFacts {
     pub placement: Vec<Placed>,
     /// The stop rule and its outcome; `None` when the length was fixed.
     pub stop: Option<StopOutcome>,
+    /// How arms took turns; `None` when all load was isolated.
+    pub turns: Option<TurnFacts>,
     /// What windows contained (batch load); `None` when nothing was measured.
     pub batch: Option<BatchFacts>,
 }
@@ -187,6 +211,9 @@ pub struct ArmAnalysis {
     pub script: Option<Script>,
     /// What its agents did and used; `None` for an arm without agents.
     pub agent: Option<AgentUse>,
+    /// The effect on CPU per request in isolated windows less that in turns, as a share of the
+    /// baseline; `None` for the baseline, and without both.
+    pub isolated_less_interleaved: Option<Interval>,
     /// Where the machine's CPU for its requests went; `None` for a batch load, and when the
     /// machine's CPU was not read.
     pub bill: Option<Bill>,
@@ -265,6 +292,25 @@ pub struct MetricAnalysis {
     pub validity: Validity,
     /// How firm the result is.
     pub inference: Inference,
+}
+
+/// How arms took turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TurnFacts {
+    /// Blocks measured.
+    pub blocks: u32,
+    /// The planned length of a block, in seconds.
+    pub block_s: f64,
+    /// The planned length of a turn, in seconds; `None` for a turn of a number of requests.
+    pub turn_s: Option<f64>,
+    /// Requests of a turn; the time of a turn in nanoseconds for a batch load, if turns have
+    /// different numbers of iterations.
+    pub turn: u64,
+    /// The length of the load, in seconds.
+    pub measured_s: f64,
+    /// What the heaviest arm changes in the baseline's CPU per request, as a share; `None` while
+    /// there are too few blocks without it.
+    pub change_by_heaviest: Option<Interval>,
 }
 
 impl MetricAnalysis {

@@ -1,5 +1,6 @@
 //! Windows by block and arm.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use windage_model::ArmIndex;
@@ -215,6 +216,22 @@ impl<'a> Blocks<'a> {
     pub(crate) fn mean(&self, arm: ArmIndex, reading: Reading) -> Option<f64> {
         let Mean { sum, windows } = self.mean_and_count(arm, reading);
         (windows > 0).then(|| sum / windows as f64)
+    }
+
+    /// The mean of an arm's values in each launch.
+    pub(crate) fn by_launch(&self, arm: ArmIndex, reading: Reading) -> BTreeMap<u32, f64> {
+        let mut sums: BTreeMap<u32, Mean> = BTreeMap::new();
+        for window in self.windows_of(arm) {
+            if let Some(value) = reading.of(window) {
+                let mean = sums.entry(window.launch).or_default();
+                mean.sum += value;
+                mean.windows += 1;
+            }
+        }
+        let means = sums.into_iter();
+        means
+            .map(|(launch, mean)| (launch, mean.sum / mean.windows as f64))
+            .collect()
     }
 
     fn mean_and_count(&self, arm: ArmIndex, reading: Reading) -> Mean {

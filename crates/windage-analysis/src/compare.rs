@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Order, Warning};
-use windage_stats::{Launches, TwoLevel, TwoLevelError, mean_error, two_level, unpaired};
+use windage_stats::{Launches, TwoLevel, TwoLevelError, UnitKind, mean_error, two_level, unpaired};
 
 use crate::blocks::{Blocks, Logs, Pair, Reading};
 use crate::scatter::{self, Pace};
+use crate::totals::TotalEffect;
 
 /// What all comparisons of a run share.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,11 @@ pub(crate) struct Comparison {
     pub(crate) location: Result<TwoLevel, TwoLevelError>,
     /// Whether `location` is of log ratios.
     pub(crate) scale: Scale,
+    /// The location of differences in the metric's unit, over launches; `None` for a single launch,
+    /// and where `location` is of differences itself.
+    pub(crate) absolute: Option<TwoLevel>,
+    /// The effect on totals by launch, where the metric is one: then intervals come from it.
+    pub(crate) totals: Option<TotalEffect>,
     /// Windows of the arm that were used.
     pub(crate) windows: usize,
     /// Launches that were used.
@@ -67,6 +73,8 @@ pub(crate) fn by_window(
         arm: blocks.mean(arm, reading),
         location: Err(TwoLevelError::NoValues),
         scale: Scale::LogRatio,
+        absolute: None,
+        totals: None,
         windows: blocks.windows_with(arm, reading),
         rounds: 0,
         scatter: None,
@@ -77,8 +85,11 @@ pub(crate) fn by_window(
         Order::Mirrored => {
             let ratios = ratios(blocks.halves(arm), reading);
             let launches = launches(&ratios, offset);
+            let location = two_level(&launches);
+            let baselines = blocks.by_launch(ArmIndex::BASELINE, reading);
             Comparison {
-                location: two_level(&launches),
+                absolute: in_unit(location.as_ref().ok(), ratios.keys(), &baselines),
+                location,
                 rounds: launches.len(),
                 scatter: scatter::of(&launches, blocks, arm, reading, rules.pace),
                 ratios,
@@ -174,7 +185,7 @@ pub(crate) fn by_launch(
     scale: Scale,
     windows: usize,
 ) -> Comparison {
-    let mut launches = Launches::default();
+    let (mut launches, mut differences) = (Launches::default(), Launches::default());
     for (launch, &of_arm) in arm {
         let Some(&of_baseline) = baseline.get(launch) else {
             continue;
@@ -182,6 +193,7 @@ pub(crate) fn by_launch(
         match scale {
             Scale::LogRatio if of_arm > 0.0 && of_baseline > 0.0 => {
                 launches.push(vec![(of_arm / of_baseline).ln()], 0.0);
+                differences.push(vec![of_arm - of_baseline], 0.0);
             }
             Scale::LogRatio => {}
             Scale::Difference => launches.push(vec![of_arm - of_baseline], 0.0),
@@ -192,12 +204,37 @@ pub(crate) fn by_launch(
         arm: mean(arm.values().copied()),
         rounds: launches.len(),
         location: two_level(&launches),
+        absolute: match scale {
+            Scale::LogRatio => two_level(&differences).ok().filter(|of| of.launches > 1),
+            Scale::Difference => None,
+        },
+        totals: None,
         scale,
         windows,
         scatter: None,
         ratios: Ratios::new(),
         warnings: Vec::new(),
     }
+}
+
+/// The location of differences in the metric's unit: each launch's ratio, times the baseline's mean
+/// in that launch. The baseline's own scatter between launches is then part of the interval. `None`
+/// for a single launch, which has no such scatter.
+pub(crate) fn in_unit<'a>(
+    ratios: Option<&TwoLevel>,
+    launches: impl ExactSizeIterator<Item = &'a u32>,
+    baselines: &BTreeMap<u32, f64>,
+) -> Option<TwoLevel> {
+    let ratios = ratios.filter(|of| of.units.kind == UnitKind::Launches)?;
+    // A launch without a usable value has no location: then it is unknown which one is missing.
+    if launches.len() != ratios.units.values.len() {
+        return None;
+    }
+    let mut differences = Launches::default();
+    for (launch, log) in launches.zip(&ratios.units.values) {
+        differences.push(vec![log.exp_m1() * baselines.get(launch)?], 0.0);
+    }
+    two_level(&differences).ok()
 }
 
 /// The plain mean of values by launch: over launches, each with the same weight, or over the values

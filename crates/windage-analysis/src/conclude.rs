@@ -4,11 +4,13 @@
 use windage_model::{
     ArmIndex, Difference, Direction, Interval, Method, Metric, Reason, Validity, Verdict,
 };
+use windage_stats::totals::{Effect, FEWEST_LAUNCHES, FEWEST_LAUNCHES_TO_STOP};
 use windage_stats::{
     Confidence, TwoLevel, TwoLevelError, UnitKind, VerdictRule, sequence_settles, settles,
 };
 
 use crate::compare::{Comparison, Rules, Scale};
+use crate::totals::TotalEffect;
 use crate::{InFamily, Inference, MetricAnalysis, Missing, Seat};
 
 /// The comparison as it is reported.
@@ -20,20 +22,22 @@ pub(crate) fn conclude(
     of: Comparison,
 ) -> MetricAnalysis {
     let difference = difference(arm, rules, &of);
-    let judge =
-        |at_95: &Interval, at_90: &Interval| judge(at_95, at_90, metric.direction(), rules.margin);
+    let has_interval = difference.is_ok();
+    let launches_needed = launches_needed(&of, rules).filter(|_| has_interval);
+    let judge = |at_95: &Interval, at_90: &Interval| match launches_needed {
+        Some(_) => Verdict::Inconclusive,
+        None => judge(at_95, at_90, metric.direction(), rules.margin),
+    };
     let verdict = difference.as_ref().ok().and_then(|d| {
         let (at_95, at_90) = (d.relative.as_ref()?, d.relative_90.as_ref()?);
         Some(judge(at_95, at_90))
     });
-    let location = of.location.as_ref().ok().filter(|_| difference.is_ok());
-    let seat = seat.filter(|_| location.is_some());
-    let in_family = seat
-        .zip(location)
-        .and_then(|(seat, location)| in_family(location, of.scale, rules, seat, judge));
-    let time_needed_s = location
-        .filter(|_| verdict == Some(Verdict::Inconclusive))
-        .and_then(|location| time_needed_s(location, rules));
+    let seat = seat.filter(|_| has_interval);
+    let in_family = seat.and_then(|seat| in_family(&of, rules, seat, judge));
+    let time_needed_s = match verdict {
+        Some(Verdict::Inconclusive) => time_needed_s(&of, launches_needed, rules),
+        _ => None,
+    };
     MetricAnalysis {
         baseline: of.baseline,
         arm: of.arm,
@@ -48,10 +52,26 @@ pub(crate) fn conclude(
         inference: Inference {
             endless_in: seat.filter(|_| in_family.is_none()),
             in_family,
+            launches_needed: launches_needed.filter(|_| verdict.is_some()),
             time_needed_s,
             variance_components: of.scatter,
         },
     }
+}
+
+/// The number of launches from which on the interval keeps its coverage; `None` when there are as
+/// many.
+fn launches_needed(of: &Comparison, rules: Rules) -> Option<usize> {
+    let least = match rules.sequence {
+        true => FEWEST_LAUNCHES_TO_STOP,
+        false => FEWEST_LAUNCHES,
+    };
+    let (launches, needed) = match &of.totals {
+        Some(totals) => (of.rounds, totals.relative.launches_needed().max(least)),
+        // Attachments of agents count as launches.
+        None => (of.location.as_ref().ok()?.launches, least),
+    };
+    (launches < needed).then_some(needed)
 }
 
 /// The difference with its interval, or why there is none.
@@ -70,9 +90,10 @@ pub(crate) fn difference(
         Err(TwoLevelError::NoValues) => Missing::NoValue,
         Err(TwoLevelError::OneValue) => Missing::OneValue,
         Ok(location) => {
-            let found = match of.scale {
-                Scale::Difference => plain_difference(location, of.rounds, rules),
-                Scale::LogRatio => ratio_difference(location, of.baseline, rules),
+            let found = match (&of.totals, of.scale) {
+                (Some(totals), _) => difference_of_totals(totals, of.rounds, rules),
+                (None, Scale::Difference) => plain_difference(location, of.rounds, rules),
+                (None, Scale::LogRatio) => ratio_difference(location, of, rules),
             };
             if let Some(found) = found {
                 return Ok(found);
@@ -83,23 +104,72 @@ pub(crate) fn difference(
     Err(missing)
 }
 
+/// The relative difference at a confidence, as a share; `None` for a metric without a ratio, and
+/// where the interval is unbounded.
+pub(crate) fn relative_at(of: &Comparison, at: Confidence, rules: Rules) -> Option<Interval> {
+    let location = of.location.as_ref().ok()?;
+    match (&of.totals, of.scale) {
+        (Some(totals), _) => interval_of(&totals.relative, of.rounds, at, rules),
+        (None, Scale::LogRatio) => Some(interval(location, at, rules)?.map(f64::exp_m1)),
+        (None, Scale::Difference) => None,
+    }
+}
+
+/// An effect on totals with its interval; `None` when that is unbounded.
+pub(crate) fn interval_of(
+    effect: &Effect,
+    rounds: usize,
+    at: Confidence,
+    rules: Rules,
+) -> Option<Interval> {
+    let (low, high) = match rules.sequence {
+        true => effect.sequence_ends(at)?,
+        false => effect.ends(at),
+    };
+    Some(Interval {
+        estimate: effect.estimate,
+        low,
+        high,
+        confidence: at.get(),
+        method: match rules.sequence {
+            true => Method::SequenceByLaunch,
+            false if rounds == 1 => Method::TotalsWithinLaunch,
+            false => Method::TotalsByLaunch,
+        },
+    })
+}
+
+fn difference_of_totals(totals: &TotalEffect, rounds: usize, rules: Rules) -> Option<Difference> {
+    let relative = |at| interval_of(&totals.relative, rounds, at, rules);
+    let at_95 = relative(Confidence::P95)?;
+    let (low, high) = totals.relative.ends(Confidence::P95);
+    // With the sequence's half-width in place of the interval's own.
+    let wider = at_95.half_width() - (high - low) / 2.0;
+    Some(Difference {
+        absolute: interval_of(&totals.difference, rounds, Confidence::P95, rules)?,
+        relative_90: relative(Confidence::P90),
+        within_launch_half_width: None,
+        minimum_detectable_effect: Some(totals.relative.minimum_detectable_effect() + wider),
+        relative: Some(at_95),
+    })
+}
+
 /// The interval with the error of its whole family controlled, and the verdict from it.
 fn in_family(
-    location: &TwoLevel,
-    scale: Scale,
+    of: &Comparison,
     rules: Rules,
     seat: Seat,
     judge: impl Fn(&Interval, &Interval) -> Verdict,
 ) -> Option<InFamily> {
     let at = |confidence: Confidence| {
-        let found = interval(location, confidence.simultaneous(seat.comparisons), rules)?;
-        Some(match scale {
-            Scale::LogRatio => found.map(f64::exp_m1),
-            Scale::Difference => found,
-        })
+        let confidence = confidence.simultaneous(seat.comparisons);
+        match of.scale {
+            Scale::LogRatio => relative_at(of, confidence, rules),
+            Scale::Difference => interval(of.location.as_ref().ok()?, confidence, rules),
+        }
     };
     let interval = at(Confidence::P95)?;
-    let at_90 = at(Confidence::P90).filter(|_| scale == Scale::LogRatio);
+    let at_90 = at(Confidence::P90).filter(|_| of.scale == Scale::LogRatio);
     Some(InFamily {
         family: seat.family,
         comparisons: seat.comparisons,
@@ -110,16 +180,15 @@ fn in_family(
 }
 
 /// `None` when the interval is unbounded.
-fn ratio_difference(
-    location: &TwoLevel,
-    baseline: Option<f64>,
-    rules: Rules,
-) -> Option<Difference> {
+fn ratio_difference(location: &TwoLevel, of: &Comparison, rules: Rules) -> Option<Difference> {
     let log = |confidence| interval(location, confidence, rules);
     let relative = log(Confidence::P95)?.map(f64::exp_m1);
-    let baseline = baseline.unwrap_or(f64::NAN);
+    // A single launch shows no scatter of the baseline between launches.
+    let alone = || relative.map(|share| share * of.baseline.unwrap_or(f64::NAN));
+    let in_unit = of.absolute.as_ref();
+    let in_unit = in_unit.and_then(|absolute| interval(absolute, Confidence::P95, rules));
     Some(Difference {
-        absolute: relative.map(|share| share * baseline),
+        absolute: in_unit.unwrap_or_else(alone),
         relative_90: log(Confidence::P90).map(|at_90| at_90.map(f64::exp_m1)),
         within_launch_half_width: location
             .within_launch_half_width(Confidence::P95)
@@ -202,17 +271,30 @@ fn minimum_detectable_effect(location: &TwoLevel, rules: Rules) -> Option<f64> {
 }
 
 /// Further measuring time that a verdict needs, in seconds.
-fn time_needed_s(location: &TwoLevel, rules: Rules) -> Option<f64> {
-    let rule = VerdictRule::of_log_ratios(rules.margin);
-    let factor = if rules.sequence {
+fn time_needed_s(of: &Comparison, launches_needed: Option<usize>, rules: Rules) -> Option<f64> {
+    let location = of.location.as_ref().ok()?;
+    let of_launches = launches_needed.map(|needed| needed as f64 / location.launches as f64);
+    let factor = match (&of.totals, rules.sequence) {
+        (Some(totals), false) if of.rounds > 1 => {
+            let rule = VerdictRule::of_shares(rules.margin);
+            let launches = totals.relative.launches_for_verdict(rule)?;
+            launches as f64 / of.rounds as f64
+        }
+        (_, sequence) => settling_factor(location, sequence, rules.margin)?,
+    };
+    Some((factor.max(of_launches.unwrap_or(1.0)) - 1.0) * rules.pace.whole_s?)
+}
+
+/// By what factor a run must be longer for its verdict to be settled.
+fn settling_factor(location: &TwoLevel, sequence: bool, margin: f64) -> Option<f64> {
+    let rule = VerdictRule::of_log_ratios(margin);
+    if sequence {
         let units = &location.units;
         let standard_deviation = units.standard_deviation();
-        sequence_settles(units.mean()?, units.values.len(), standard_deviation, rule)
-    } else {
-        let (error, freedom) = (location.standard_error, location.degrees_of_freedom);
-        settles(location.estimate, error, freedom, rule)
-    };
-    Some((factor? - 1.0) * rules.pace.whole_s?)
+        return sequence_settles(units.mean()?, units.values.len(), standard_deviation, rule);
+    }
+    let (error, freedom) = (location.standard_error, location.degrees_of_freedom);
+    settles(location.estimate, error, freedom, rule)
 }
 
 /// The verdict, with its rules in order.

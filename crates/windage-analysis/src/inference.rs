@@ -14,6 +14,9 @@ pub struct Inference {
     /// The family in which the comparison has no interval, though it has one on its own: at that
     /// confidence a confidence sequence may still be unbounded.
     pub endless_in: Option<Seat>,
+    /// The number of launches from which on the interval keeps its coverage, if there were fewer: the
+    /// verdict is then inconclusive, whatever the interval.
+    pub launches_needed: Option<usize>,
     /// Further seconds of measuring that would settle an inconclusive verdict, if estimate and
     /// scatter stay the same; `None` when it is settled, and when the estimate is so near a limit
     /// that no reasonable time would do.

@@ -22,6 +22,7 @@ mod fidelity;
 #[cfg(test)]
 mod fixture;
 mod inference;
+mod interference;
 mod ledger;
 mod load;
 mod loads;
@@ -43,6 +44,8 @@ mod script;
 mod self_reported;
 mod stages;
 mod sums;
+mod totals;
+mod turns;
 mod validity;
 mod windows;
 pub mod wire;
@@ -54,7 +57,7 @@ pub use agents::{
 pub use analyse::{analyse, concluded, of_run_directory};
 pub use analysis::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, OwnCost,
-    SlowExchange, StopOutcome,
+    SlowExchange, StopOutcome, TurnFacts,
 };
 pub use calibration::{Cuttable, Experiment};
 pub use comparison::{
@@ -84,6 +87,7 @@ pub use records::Records;
 pub use running_estimates::{Following, Known, NoInterval, Running, RunningEstimate};
 pub use script::{Averaged, Script, ScriptPhase};
 pub use stages::{EndToEnd, Stage, StageCost, Stages};
+pub use totals::Measured;
 pub use windage_profile::{Added, FunctionCost, Interaction, differential_flame_graph};
 pub use windage_record::{
     DeliveredByProtocol, DeliveredSource, ExportDelay, Placed, ProfileFailure, Profiled,

@@ -11,6 +11,7 @@ use crate::compare::{Comparison, Scale, by_launch, by_window};
 use crate::ledger::Ledger;
 use crate::phases::starts_and_ends;
 use crate::run::Run;
+use crate::totals;
 use crate::windows::Windows;
 
 pub(crate) fn comparisons(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
@@ -35,8 +36,11 @@ fn cpu(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
     let idle = |of: ArmIndex| run.records.ledgers.by_launch(of, Ledger::idle_cores);
     let windows = run.usable_windows(arm);
     let base = ArmIndex::BASELINE;
-    vec![
-        (run.cpu_metric(), whole_cpu(run, arm)),
+    let mut found = totals::comparisons(run, arm);
+    if run.records.manifest.load.model != LoadModel::Batch {
+        found.push((Metric::TypicalCpuPerRequest, totals::typical_cpu(run, arm)));
+    }
+    found.extend([
         (Metric::CpuInWindow, of_reading(run, arm, Reading::CpuUs)),
         (
             Metric::CpuDeferred,
@@ -46,19 +50,8 @@ fn cpu(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
             Metric::CpuIdle,
             by_launch(&idle(arm), &idle(base), Scale::Difference, windows),
         ),
-    ]
-}
-
-/// In-window and deferred cost together: log ratios within blocks, shifted in each launch by
-/// the deferred cost of both sides.
-pub(crate) fn whole_cpu(run: &Run<'_>, arm: ArmIndex) -> Comparison {
-    let offset = deferred_offset(run, arm, ArmIndex::BASELINE);
-    let in_window = by_window(&run.blocks, arm, run.rules, Reading::CpuUs, &offset);
-    Comparison {
-        baseline: with_deferred(run, ArmIndex::BASELINE, in_window.baseline),
-        arm: with_deferred(run, arm, in_window.arm),
-        ..in_window
-    }
+    ]);
+    found
 }
 
 /// The deferred cost of an arm and of the arm it is compared with, by launch, as a log ratio.
@@ -120,7 +113,9 @@ fn pace(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
 /// A metric that is computed per window; `None` for any other.
 pub(crate) fn of_windows(run: &Run<'_>, metric: Metric, arm: ArmIndex) -> Option<Comparison> {
     let reading = match metric {
-        Metric::CpuPerRequest | Metric::CpuPerIteration => return Some(whole_cpu(run, arm)),
+        Metric::CpuPerRequest | Metric::CpuPerIteration => {
+            return Some(totals::whole_cpu(run, arm));
+        }
         Metric::CpuInWindow => Reading::CpuUs,
         Metric::MachineCpuPerRequest => Reading::MachineCpuUs,
         Metric::GeneratorCpuPerRequest => Reading::GeneratorCpuUs,

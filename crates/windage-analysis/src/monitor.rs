@@ -9,7 +9,7 @@ use windage_model::{ArmIndex, Role};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
 use windage_stats::{Confidence, TwoLevel, UnitKind, outlook};
 
-use crate::conclude::interval;
+use crate::conclude::relative_at;
 use crate::metrics::of_windows;
 use crate::quantiles::Finished;
 use crate::records::Records;
@@ -51,8 +51,9 @@ impl Monitor {
 
     /// Records a committed block.
     pub fn block_done(&mut self, measured: &[Entry]) {
-        let entries = measured.iter().cloned();
-        entries.for_each(|entry| self.records.take(entry));
+        measured
+            .iter()
+            .for_each(|entry| self.records.take(entry.clone()));
     }
 
     /// Records the readings after a launch's last window.
@@ -109,16 +110,16 @@ impl Monitor {
 
 fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
     let comparison = of_windows(run, stop.metric, arm)?;
-    let location = comparison.location.ok()?;
-    if is_of_another_sequence(run, &location) {
+    let location = comparison.location.as_ref().ok()?;
+    if is_of_another_sequence(run, location) {
         return None;
     }
     // Without a bounded interval at 99 % the control could not be checked.
-    interval(&location, Confidence::P99, run.rules)?;
-    let found = interval(&location, Confidence::P95, run.rules)?;
+    relative_at(&comparison, Confidence::P99, run.rules)?;
+    let found = relative_at(&comparison, Confidence::P95, run.rules)?;
     Some(Known {
-        half_width: found.map(f64::exp_m1).half_width(),
-        needed: needed(run, &location, stop),
+        half_width: found.half_width(),
+        needed: needed(run, location, stop),
     })
 }
 

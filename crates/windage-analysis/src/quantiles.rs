@@ -260,6 +260,8 @@ impl Finished {
             rounds: launches.len(),
             location: two_level(&launches),
             scale: Scale::LogRatio,
+            absolute: None,
+            totals: None,
             windows,
             scatter: None,
             ratios: track.ratios[arm.get()].clone(),

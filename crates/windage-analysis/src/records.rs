@@ -1,6 +1,6 @@
 //! The raw input of an analysis, as plain values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windage_model::{AgentCycle, ArmIndex, PhaseSpent, ProcessTimes, Warning, Window};
 use windage_record::{
@@ -11,6 +11,7 @@ use windage_record::{
 use crate::Timed;
 use crate::fidelity::SpansInWindows;
 use crate::ledger::Ledgers;
+use crate::turns::Turns;
 use crate::windows::Windows;
 
 /// Everything recorded of a run except histograms, which are streamed. Of its windows only what is
@@ -47,6 +48,7 @@ pub struct Records {
     /// [`Journal::histogram_bytes`].
     pub(crate) histogram_bytes: [u64; 2],
     pub(crate) windows: Windows,
+    pub(crate) turns: Turns,
     pub(crate) in_windows: SpansInWindows,
     pub(crate) ledgers: Ledgers,
 }
@@ -128,9 +130,17 @@ impl Records {
             ending: None,
             cut_bytes: 0,
             histogram_bytes: [0; 2],
+            turns: Turns::default(),
             in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),
         }
+    }
+
+    /// The number of launches in which anything was measured.
+    pub(crate) fn measured_launches(&self) -> usize {
+        let of_turns = self.turns.by_launch().map(|(launch, _)| launch);
+        let of_windows = self.windows.launches.iter().copied();
+        of_windows.chain(of_turns).collect::<BTreeSet<u32>>().len()
     }
 
     /// Sorts the entries; nothing may be added afterwards.
@@ -160,8 +170,10 @@ impl Records {
                 self.ledgers.enter(&window);
                 self.windows.take(&window);
             }
+            Entry::Turns(block) => self.turns.take(&block),
             Entry::LaunchEnded(end) => {
                 self.ledgers.launch_ended(&end);
+                self.turns.launch_ended(&end);
                 self.ends.push(end);
             }
             Entry::Delivered(mut delivered) => {
@@ -177,7 +189,7 @@ impl Records {
             Entry::Process(times) => self.processes.push(times),
             Entry::SelfReport(said) => self.self_reported.push(said),
             Entry::Agent(cycle) => self.cycles.push(cycle),
-            Entry::Turns(_) | Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
+            Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use windage_record::{Journal, RecordError, RunDir};
 use windage_stats::Confidence;
 
 use crate::compare::Comparison;
-use crate::conclude::interval;
+use crate::conclude::relative_at;
 use crate::family::candidates;
 use crate::metrics::of_windows;
 use crate::monitor::is_of_another_sequence;
@@ -159,18 +159,18 @@ fn compared(run: &Run<'_>, metric: Metric) -> Option<Vec<Comparison>> {
 }
 
 fn known(run: &Run<'_>, comparison: Comparison) -> Known {
-    let Ok(location) = comparison.location else {
+    let Ok(location) = &comparison.location else {
         return Known::Nothing;
     };
     let no_interval = |estimate: f64, why| Known::Estimate {
         relative: estimate.exp_m1(),
         why,
     };
-    if is_of_another_sequence(run, &location) {
+    if is_of_another_sequence(run, location) {
         return no_interval(location.estimate, NoInterval::OneRound);
     }
-    match interval(&location, Confidence::P95, run.rules) {
-        Some(found) => Known::Interval(found.map(f64::exp_m1)),
+    match relative_at(&comparison, Confidence::P95, run.rules) {
+        Some(found) => Known::Interval(found),
         None => {
             let of_sequence = location.units.mean();
             no_interval(of_sequence.unwrap_or(location.estimate), NoInterval::TooFew)

@@ -1,8 +1,8 @@
 //! Warnings about a run, found from its records: one function per warning.
 
 use windage_model::{
-    ArmIndex, IncompleteEnding, Interval, LoadModel, Order, Reason, Role, Soundness, Validity,
-    Warning, WarningCode, WindowShare,
+    ArmIndex, IncompleteEnding, Interval, LoadModel, Order, Reason, Role, Soundness, Stretches,
+    Validity, Warning, WarningCode, WindowShare,
 };
 use windage_record::{Ending, ManifestArm};
 
@@ -48,17 +48,21 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
 }
 
 fn no_windows(records: &Records) -> Option<Warning> {
-    (records.windows.usable == 0).then_some(Warning::NoWindows {
+    let has_turns = records.turns.blocks.iter().any(|block| !block.is_void);
+    (records.windows.usable == 0 && !has_turns).then_some(Warning::NoWindows {
         windows: records.windows.count as u64,
     })
 }
 
 fn arm_void(records: &Records) -> Option<Warning> {
-    if records.windows.count == 0 {
+    if records.windows.count == 0 && records.turns.is_empty() {
         return None;
     }
     let arms = records.manifest.arms.iter().zip(&records.windows.arms);
-    let (void, usable): (Vec<_>, Vec<_>) = arms.partition(|(_, kept)| kept.usable == 0);
+    let is_void = |(arm, kept): &(&ManifestArm, &OfArm)| {
+        kept.usable == 0 && records.turns.usable(arm.index) == 0
+    };
+    let (void, usable): (Vec<_>, Vec<_>) = arms.partition(is_void);
     if void.is_empty() || usable.is_empty() {
         return None;
     }
@@ -117,7 +121,7 @@ fn journal_cut(records: &Records) -> Option<Warning> {
 }
 
 fn rounds(records: &Records) -> Option<Warning> {
-    match records.windows.launches.len() {
+    match records.measured_launches() {
         1 => Some(Warning::SingleRound),
         2 => Some(Warning::FewRounds { rounds: 2 }),
         _ => None,
@@ -142,7 +146,8 @@ fn errors(records: &Records) -> Option<Warning> {
     let arms = records.manifest.arms.iter().zip(&records.windows.arms);
     let counts = arms.map(|(arm, kept)| {
         let exchanges = &kept.load.exchanges;
-        (arm, exchanges.failed(), exchanges.sent)
+        let (failed, sent) = records.turns.failed_and_sent(arm.index);
+        (arm, exchanges.failed() + failed, exchanges.sent + sent)
     });
     let share = |failed: u64, sent: u64| failed as f64 / sent.max(1) as f64;
     let (arm, failed, sent) = counts.max_by(|a, b| share(a.1, a.2).total_cmp(&share(b.1, b.2)))?;
@@ -183,14 +188,25 @@ fn coarse_clock(records: &Records) -> Option<Warning> {
     })
 }
 
-/// Warnings about windows, one per kind.
+/// Warnings about windows and blocks of turns, one per kind.
+///
+/// Deferred work of other arms disturbs windows, but not turns: where arms took turns, it counts
+/// against the figures of windows alone.
 fn windows_with_warnings(records: &Records) -> Vec<Reason> {
-    let count = records.windows.count;
-    if count == 0 {
-        return Vec::new();
-    }
-    let mut found = gather(records.windows.warnings.iter(), count);
-    let bad = records.windows.with_warnings;
+    let (windows, turns) = (&records.windows, &records.turns);
+    let has_turns = !turns.is_empty();
+    let of_run = windows
+        .warnings
+        .iter()
+        .filter(|(code, ..)| !has_turns || *code != WarningCode::OtherArmActive);
+    let mut found = gather(of_run, windows.count, Stretches::Windows);
+    let of_turns = turns.warnings.iter();
+    found.extend(gather(of_turns, turns.blocks.len(), Stretches::Blocks));
+    let bad = match has_turns {
+        true => windows.with_own_warnings + turns.with_warnings,
+        false => windows.with_warnings,
+    };
+    let count = windows.count + turns.blocks.len();
     if share(bad, count) > BAD_WINDOWS_SHARE {
         let many = Warning::ManyBadWindows {
             windows_with_warnings: bad as u64,
@@ -199,6 +215,14 @@ fn windows_with_warnings(records: &Records) -> Vec<Reason> {
         found.push(many.into());
     }
     found
+}
+
+/// Warnings about an arm's figures of windows alone, in a run in which arms also took turns.
+pub(crate) fn of_isolated(records: &Records, arm: &OfArm) -> Vec<Reason> {
+    match records.turns.is_empty() {
+        true => Vec::new(),
+        false => of_code(arm, WarningCode::OtherArmActive),
+    }
 }
 
 /// Warnings about an arm's times alone: the generator's lateness affects times and nothing else.
@@ -214,7 +238,7 @@ pub(crate) fn of_service_times(arm: &OfArm) -> Vec<Reason> {
 
 fn of_code(arm: &OfArm, wanted: WarningCode) -> Vec<Reason> {
     let warnings = arm.warnings.iter().filter(|(code, ..)| *code == wanted);
-    gather(warnings, arm.usable)
+    gather(warnings, arm.usable, Stretches::Windows)
 }
 
 /// Warnings about an arm's CPU per request, deferred cost included.
@@ -248,6 +272,7 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Warning> {
 fn gather<'a>(
     kinds: impl Iterator<Item = (WarningCode, usize, &'a Warning)>,
     count: usize,
+    unit: Stretches,
 ) -> Vec<Reason> {
     kinds
         .filter(|(code, times, _)| {
@@ -258,6 +283,7 @@ fn gather<'a>(
             windows: Some(WindowShare {
                 affected: times as u64,
                 of: count as u64,
+                unit,
             }),
         })
         .collect()

@@ -113,6 +113,8 @@ pub(crate) struct Windows {
     pub(crate) warnings: Noted,
     /// Windows with such a warning.
     pub(crate) with_warnings: usize,
+    /// Windows with such a warning, apart from another arm's CPU.
+    pub(crate) with_own_warnings: usize,
     /// How many windows below their rate name each bottleneck.
     pub(crate) bottlenecks: BTreeMap<Bottleneck, usize>,
 }
@@ -175,7 +177,7 @@ pub(crate) struct OwnCpu {
 pub(crate) struct Noted(BTreeMap<WarningCode, (usize, Warning)>);
 
 impl Noted {
-    fn note(&mut self, warning: &Warning) {
+    pub(crate) fn note(&mut self, warning: &Warning) {
         let kind = self.0.entry(warning.code());
         kind.or_insert_with(|| (0, warning.clone())).0 += 1;
     }
@@ -247,7 +249,10 @@ impl Windows {
 
     fn note_warnings(&mut self, window: &Window) {
         let about_run = |warning: &&Warning| !ABOUT_TIMES.contains(&warning.code());
-        self.with_warnings += usize::from(window.warnings.iter().any(|d| about_run(&d)));
+        let mut of_run = window.warnings.iter().filter(about_run).peekable();
+        self.with_warnings += usize::from(of_run.peek().is_some());
+        let is_own = |warning: &Warning| warning.code() != WarningCode::OtherArmActive;
+        self.with_own_warnings += usize::from(of_run.any(is_own));
         for warning in window.warnings.iter().filter(about_run) {
             self.warnings.note(warning);
         }

@@ -148,7 +148,19 @@ pub struct DesignWire {
     pub cpu_source: String,
     pub placement: Vec<PlacedWire>,
     pub stop: Option<StopWire>,
+    pub turns: Option<TurnsWire>,
     pub batch: Option<BatchWire>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+pub struct TurnsWire {
+    pub blocks: u32,
+    pub block_s: Option<f64>,
+    pub turn_s: Option<f64>,
+    pub turn: u64,
+    pub measured_s: Option<f64>,
+    pub change_by_heaviest: Option<IntervalWire>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -207,6 +219,7 @@ pub struct ArmWire {
     pub planning: Option<PlanningWire>,
     pub script: Option<ScriptWire>,
     pub agent: Option<AgentWire>,
+    pub isolated_less_interleaved: Option<IntervalWire>,
     pub bill: Option<BillWire>,
     pub bystander: Option<BystanderWire>,
     pub self_reported: BTreeMap<String, String>,
@@ -227,6 +240,8 @@ pub struct MetricWire {
     pub verdict: Option<String>,
     pub minimum_detectable_effect: Option<f64>,
     pub within_launch_half_width: Option<f64>,
+    pub measured: Option<String>,
+    pub launches_needed: Option<usize>,
     pub family: String,
     pub in_family: Option<FamilyWire>,
     pub holds_in_family: Option<bool>,
@@ -339,6 +354,14 @@ impl From<&DesignFacts> for DesignWire {
             cpu_source: design.cpu_source.as_str().to_owned(),
             placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
+            turns: design.turns.as_ref().map(|turns| TurnsWire {
+                blocks: turns.blocks,
+                block_s: finite(turns.block_s),
+                turn_s: turns.turn_s.and_then(finite),
+                turn: turns.turn,
+                measured_s: finite(turns.measured_s),
+                change_by_heaviest: turns.change_by_heaviest.as_ref().map(Into::into),
+            }),
             batch: design.batch.as_ref().map(Into::into),
         }
     }
@@ -391,6 +414,7 @@ fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis, words: &dyn Sentences) -> Ar
         planning: arm.planning.as_ref().map(PlanningWire::from),
         script: arm.script.as_ref().map(ScriptWire::from),
         agent: arm.agent.as_ref().map(|of| AgentWire::new(of, words)),
+        isolated_less_interleaved: arm.isolated_less_interleaved.as_ref().map(Into::into),
         bill: arm.bill.as_ref().map(BillWire::from),
         bystander: arm
             .bystander
@@ -435,6 +459,8 @@ fn metric_wire(
         within_launch_half_width: difference
             .and_then(|d| d.within_launch_half_width)
             .and_then(finite),
+        measured: analysis.measured(metric).map(|of| of.as_str().to_owned()),
+        launches_needed: result.inference.launches_needed,
         family: inference::family(result),
         in_family: result.inference.in_family.as_ref().map(Into::into),
         holds_in_family: result.holds_in_family(),

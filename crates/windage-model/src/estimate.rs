@@ -32,6 +32,10 @@ methods! {
     TrimmedWithinLaunch = "trimmed_within_launch";
     /// difference of 20 % trimmed means, one series after the other
     TrimmedInSequence = "trimmed_in_sequence";
+    /// totals by launch, t interval over launches with Hall's correction for skew
+    TotalsByLaunch = "totals_by_launch";
+    /// totals by block of one launch, t interval with Hall's correction for skew
+    TotalsWithinLaunch = "totals_within_launch";
     /// mean over launches, t interval
     MeanByLaunch = "mean_by_launch";
     /// mean of differences within blocks of one launch, t interval

@@ -33,7 +33,7 @@ pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
 pub use phase::{Phase, PhaseSpent, ProcessTimes};
 pub use turn_block::{ArmTurns, TurnBlock, TurnOrder};
-pub use validity::{Reason, Soundness, Validity, WindowShare};
+pub use validity::{Reason, Soundness, Stretches, Validity, WindowShare};
 pub use warning::{
     Bottleneck, DriftOver, Evidence, EvidenceMap, IdleAgent, IncompleteEnding, LagCause, LossCause,
     SubjectLoad, Warning, WarningCode,

@@ -108,8 +108,16 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// CPU that the subject uses per request, in-window and deferred.
+    /// CPU that the subject uses per request: all CPU of a launch, deferred work and the idle CPU at
+    /// the plan's rate included, divided by its requests.
     CpuPerRequest = "cpu_per_request", "CPU per request", Microseconds, Lower;
+    /// The same figure from isolated windows, when `cpu_per_request` is from interleaved turns.
+    CpuPerRequestIsolated = "cpu_per_request_isolated", "CPU per request, isolated", Microseconds, Lower;
+    /// CPU of a typical request: 20 % trimmed mean of log ratios of isolated windows. Bursts, such as
+    /// garbage collections, are trimmed.
+    TypicalCpuPerRequest = "typical_cpu_per_request", "CPU of a typical request", Microseconds, Lower;
+    /// The part of `cpu_per_request` that grows with requests: all CPU of a launch less idle CPU.
+    CpuOfRequests = "cpu_of_requests", "CPU of requests", Microseconds, Lower;
     /// CPU that the subject uses during its own windows, per request.
     CpuInWindow = "cpu_in_window", "CPU in the window", Microseconds, Lower;
     /// CPU that the subject uses outside its own windows, less its idle CPU, per request.
@@ -166,8 +174,10 @@ metrics! {
     FlushTime = "flush_time", "flush", Seconds, Lower;
     /// Batch load: CPU of the subject during the flush.
     FlushCpu = "flush_cpu", "flush CPU", Seconds, Lower;
-    /// Batch load: CPU that the subject uses per iteration, in-window and deferred.
+    /// Batch load: CPU that the subject uses per iteration, deferred work included.
     CpuPerIteration = "cpu_per_iteration", "CPU per iteration", Microseconds, Lower;
+    /// The same figure from isolated windows, when `cpu_per_iteration` is from interleaved turns.
+    CpuPerIterationIsolated = "cpu_per_iteration_isolated", "CPU per iteration, isolated", Microseconds, Lower;
     /// Batch load: elapsed time per iteration.
     WallPerIteration = "wall_per_iteration", "time per iteration", Microseconds, Lower;
     /// The arm's CPU overhead over the baseline, per span delivered.

@@ -34,13 +34,35 @@ pub struct Reason {
     pub windows: Option<WindowShare>,
 }
 
-/// A part of some windows.
+/// A part of some windows, or of some blocks of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowShare {
-    /// The windows concerned.
+    /// Those concerned.
     pub affected: u64,
     /// All of them.
     pub of: u64,
+    /// What is counted.
+    pub unit: Stretches,
+}
+
+/// Stretches of load that have warnings of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stretches {
+    /// Windows with load on one arm.
+    Windows,
+    /// Blocks in which arms took turns.
+    Blocks,
+}
+
+impl Stretches {
+    /// The word used in files and sentences.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stretches::Windows => "windows",
+            Stretches::Blocks => "blocks",
+        }
+    }
 }
 
 impl Reason {
@@ -54,8 +76,10 @@ impl Reason {
     #[must_use]
     pub fn evidence(&self) -> EvidenceMap {
         let mut evidence = self.warning.evidence();
-        let windows = self.windows.map(|windows| windows.affected as f64);
-        evidence.extend(windows.map(|of| ("windows".to_owned(), Evidence::Number(of))));
+        let counted = self
+            .windows
+            .map(|of| (of.unit.as_str(), of.affected as f64));
+        evidence.extend(counted.map(|(unit, of)| (unit.to_owned(), Evidence::Number(of))));
         evidence
     }
 
@@ -109,7 +133,11 @@ mod tests {
         let none_left = Warning::NoWindows { windows: 7 };
         validity.reasons.push(Reason {
             warning: none_left.clone(),
-            windows: Some(WindowShare { affected: 1, of: 7 }),
+            windows: Some(WindowShare {
+                affected: 1,
+                of: 7,
+                unit: Stretches::Windows,
+            }),
         });
         assert_eq!(validity.soundness(), Soundness::Suspect, "of windows");
         validity.reasons.push(none_left.into());

@@ -382,6 +382,14 @@ warnings! {
         relative_high: f64,
         confidence: f64,
     } = "control_differs", Suspect;
+    /// The baseline costs another amount while the heaviest arm takes turns with it.
+    ArmsInterfere { relative_low: f64, relative_high: f64 } = "arms_interfere", Suspect;
+    /// Turns and isolated windows give different effects.
+    MeasuresDisagree {
+        relative_low: f64,
+        relative_high: f64,
+        confidence: f64,
+    } = "measures_disagree", Suspect;
     /// Arms were measured one after another: drift looks like overhead.
     SequentialOrder = "sequential_order", Suspect;
     /// Too many windows are void or suspect.

@@ -61,6 +61,8 @@ fn cpu_against(run: &Run<'_>, arm: ArmIndex, against: ArmIndex) -> MetricAnalysi
         rounds: launches.len(),
         location: two_level(&launches),
         scale: Scale::LogRatio,
+        absolute: None,
+        totals: None,
         windows: run.blocks.windows_with(arm, Reading::CpuUs),
         scatter: None,
         ratios: Ratios::new(),

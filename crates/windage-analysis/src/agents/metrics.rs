@@ -183,6 +183,8 @@ fn of_differences(
         rounds,
         location: mean_by_launch(values),
         scale: Scale::Difference,
+        absolute: None,
+        totals: None,
         windows: run.usable_windows(arm),
         scatter: None,
         ratios: Ratios::new(),

@@ -45,12 +45,16 @@ impl Sources {
         };
         metrics.extend(beside.filter(|shown| *shown != metrics[0]));
         let of_arm = |comparisons: &Comparisons| {
-            let located = |metric: &Metric| {
+            let located = |(metric, scale): &(Metric, CurveScale)| {
                 let comparison = comparisons.get(metric)?;
+                // Differences in the unit have the baseline's error in them.
+                if let (CurveScale::Unit, Some(absolute)) = (scale, &comparison.absolute) {
+                    return Some((*metric, (absolute.clone(), Scale::Difference)));
+                }
                 let location = comparison.location.as_ref().ok()?;
                 Some((*metric, (location.clone(), comparison.scale)))
             };
-            metrics.iter().filter_map(|(m, _)| located(m)).collect()
+            metrics.iter().filter_map(located).collect()
         };
         Sources {
             by_arm: compared.iter().map(of_arm).collect(),

@@ -92,8 +92,17 @@ pub(crate) const GROUPS: &[Group] = {
         group(
             "CPU, of which",
             &[
+                absolute(CpuOfRequests).headed("of requests"),
                 absolute(CpuInWindow).headed("in the window"),
                 absolute(CpuDeferred).headed("deferred"),
+            ],
+        ),
+        group(
+            "CPU, in other ways",
+            &[
+                relative(CpuPerRequestIsolated).headed("isolated"),
+                relative(CpuPerIterationIsolated).headed("isolated"),
+                relative(TypicalCpuPerRequest).headed("typical request"),
             ],
         ),
         group("Elapsed time", &[relative(WallPerIteration)]),

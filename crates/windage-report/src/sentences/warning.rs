@@ -17,8 +17,10 @@ pub(crate) fn reason(of: &Reason) -> String {
     let sentence = warning(&of.warning);
     match of.windows {
         Some(windows) => format!(
-            "In {} of {} windows: {sentence}",
-            windows.affected, windows.of
+            "In {} of {} {}: {sentence}",
+            windows.affected,
+            windows.of,
+            windows.unit.as_str()
         ),
         None => sentence,
     }
@@ -32,6 +34,12 @@ pub fn warning(of: &Warning) -> String {
         .or_else(|| of_agents(of))
         .or_else(|| of_telemetry(of))
         .unwrap_or_else(|| of_run(of))
+}
+
+/// Both ends of an interval of shares, in per cent.
+fn between(low: f64, high: f64) -> String {
+    let percent = |share: f64| crate::number::Scale::PERCENT.signed_point_to(share, 1);
+    format!("{} to {}", percent(low), percent(high))
 }
 
 /// Warnings about the load.
@@ -467,6 +475,29 @@ fn of_run(of: &Warning) -> String {
         Warning::FewRounds { .. } => {
             "Two rounds: the intervals are wide for that reason (t with one degree of freedom is \
              12.7). Four or more rounds help more than longer ones."
+        }
+        Warning::ArmsInterfere {
+            relative_low,
+            relative_high,
+        } => {
+            let change = between(*relative_low, *relative_high);
+            return format!(
+                "The heaviest arm changes the baseline's CPU per request by {change} % while both \
+                 take turns: arms interfere. Use fewer arms in a plan, or rely on the isolated \
+                 figures."
+            );
+        }
+        Warning::MeasuresDisagree {
+            relative_low,
+            relative_high,
+            ..
+        } => {
+            let difference = between(*relative_low, *relative_high);
+            return format!(
+                "Isolated windows give another effect than turns: the difference is {difference} % \
+                 of the baseline. The arm behaves differently when it has the load for itself, \
+                 such as by larger export batches."
+            );
         }
         Warning::SequentialOrder => {
             "Arms were measured one after another: drift of the machine looks like overhead, and \

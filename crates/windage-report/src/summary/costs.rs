@@ -257,6 +257,10 @@ fn on_its_own(result: &MetricAnalysis, explains: bool) -> String {
 /// The time that an inconclusive verdict needs; empty for other verdicts.
 fn to_settle(result: &MetricAnalysis, difference: &Difference, margin: f64) -> String {
     let is_open = result.verdict == Some(Verdict::Inconclusive) && difference.relative.is_some();
+    if let Some(needed) = result.inference.launches_needed.filter(|_| is_open) {
+        let rounds = result.rounds;
+        return format!(": a verdict needs {needed} launches (`rounds`), this run has {rounds}");
+    }
     match result.inference.time_needed_s {
         _ if !is_open => String::new(),
         Some(time_needed_s) => format!(": about {} would settle it", duration::more(time_needed_s)),

@@ -5,8 +5,8 @@ use windage_analysis::{
     ComparisonEvidence, ComparisonWarning, ComparisonWarningCode, Item, Missing, RunSide,
 };
 use windage_model::{
-    Bottleneck, IdleAgent, IncompleteEnding, LagCause, LossCause, Reason, SubjectLoad, Warning,
-    WarningCode, WindowShare, fixtures,
+    Bottleneck, IdleAgent, IncompleteEnding, LagCause, LossCause, Reason, Stretches, SubjectLoad,
+    Warning, WarningCode, WindowShare, fixtures,
 };
 use windage_report::{Words, warning};
 
@@ -195,6 +195,7 @@ fn a_reason_about_windows_says_how_many() {
         windows: Some(WindowShare {
             affected: 7,
             of: 90,
+            unit: Stretches::Windows,
         }),
     };
     assert_eq!(

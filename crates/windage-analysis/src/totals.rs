@@ -1,0 +1,303 @@
+//! CPU per request as totals by launch: all CPU of an arm, deferred work included, divided by its
+//! requests. Nothing is trimmed. `docs/METHODOLOGY.md` defines the figure.
+
+use std::collections::BTreeMap;
+
+use windage_model::{ArmIndex, LoadModel, Metric, Order};
+use windage_stats::totals::{
+    Effect, PairedTotals, TotalsError, difference, relative, variance_components,
+};
+use windage_stats::{TwoLevel, TwoLevelError, UnitKind, Units};
+
+use crate::VarianceComponents;
+use crate::blocks::Reading as BlockReading;
+use crate::compare::{Comparison, Ratios, Scale, by_window, mean};
+use crate::ledger::Ledger;
+use crate::metrics::{deferred_offset, with_deferred};
+use crate::run::Run;
+use crate::turns::KeptBlock;
+
+/// The effect on a total: in its unit, and as a share of the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TotalEffect {
+    pub(crate) difference: Effect,
+    pub(crate) relative: Effect,
+}
+
+/// CPU per request of one launch, in microseconds, in its two parts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Parts {
+    /// What grows with requests.
+    pub(crate) of_requests_us: f64,
+    /// What the arm uses anyway, at the rate that the plan gives to one arm alone.
+    pub(crate) idle_us: f64,
+}
+
+impl Parts {
+    pub(crate) fn whole_us(self) -> f64 {
+        self.of_requests_us + self.idle_us
+    }
+}
+
+/// How cost was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// Arms took turns.
+    Interleaved,
+    /// In windows with load on one arm alone.
+    Isolated,
+}
+
+impl Measured {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Measured::Interleaved => "interleaved",
+            Measured::Isolated => "isolated",
+        }
+    }
+}
+
+/// The CPU metrics of an arm.
+pub(crate) fn comparisons(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
+    let is_batch = run.records.manifest.load.model == LoadModel::Batch;
+    let whole = run.cpu_metric();
+    if run.records.turns.is_empty() {
+        return vec![(whole, isolated(run, arm))];
+    }
+    let turns = |of: fn(Parts) -> f64| {
+        let of_arm = interleaved(run, arm, arm);
+        let of_baseline = interleaved(run, ArmIndex::BASELINE, arm);
+        let value = |parts: BTreeMap<u32, Parts>| -> BTreeMap<u32, f64> {
+            parts
+                .into_iter()
+                .map(|(launch, parts)| (launch, of(parts)))
+                .collect()
+        };
+        let usable = run.records.turns.usable(arm);
+        let found = compare(&value(of_arm), &value(of_baseline), usable);
+        with_blocks(run, arm, found)
+    };
+    let mut found = vec![(whole, turns(Parts::whole_us))];
+    if !is_batch {
+        found.push((Metric::CpuOfRequests, turns(|parts| parts.of_requests_us)));
+    }
+    let alone = match is_batch {
+        true => Metric::CpuPerIterationIsolated,
+        false => Metric::CpuPerRequestIsolated,
+    };
+    if run.records.windows.count > 0 {
+        found.push((alone, isolated(run, arm)));
+    }
+    found
+}
+
+/// The CPU metric of the load.
+pub(crate) fn whole_cpu(run: &Run<'_>, arm: ArmIndex) -> Comparison {
+    match comparisons(run, arm).into_iter().next() {
+        Some((_, whole)) => whole,
+        None => isolated(run, arm),
+    }
+}
+
+/// CPU per request by launch from turns, over the blocks in which `with` had turns as well.
+pub(crate) fn interleaved(run: &Run<'_>, arm: ArmIndex, with: ArmIndex) -> BTreeMap<u32, Parts> {
+    let idle = run.records.ledgers.by_launch(arm, Ledger::idle_cores);
+    let totals = run.records.turns.totals(arm, with).into_iter();
+    let parts = totals.filter_map(|(launch, totals)| {
+        // Idle CPU of the same launch: its error is then part of the scatter between launches.
+        let idle_cores = *idle.get(&launch)?;
+        let per_request_ns = (totals.cpu_ns - idle_cores * totals.time_ns) / totals.requests;
+        let apart_ns = 1e9 / rate_alone(run, arm)?;
+        let parts = Parts {
+            of_requests_us: per_request_ns / 1e3,
+            idle_us: idle_cores * apart_ns / 1e3,
+        };
+        Some((launch, parts))
+    });
+    parts.collect()
+}
+
+/// Requests per second that one arm alone gets: the plan's rate, or what it completed in windows of
+/// its own. `None` if neither is known.
+fn rate_alone(run: &Run<'_>, arm: ArmIndex) -> Option<f64> {
+    let planned = run.records.manifest.load.rate_per_s;
+    let in_windows = || {
+        let load = &run.records.windows.arms[arm.get()].load.exchanges;
+        let lasted_ns = run.records.windows.arms[arm.get()].duration_ns;
+        (lasted_ns > 0.0).then(|| load.completed as f64 * 1e9 / lasted_ns)
+    };
+    planned.or_else(in_windows).filter(|rate| *rate > 0.0)
+}
+
+/// CPU per request by launch from isolated windows, in microseconds. Idle CPU is part of a window's
+/// CPU, at the rate of the window.
+///
+/// A launch that was cut short has no deferred cost. Where other launches do, it is left out; where
+/// none do, all figures are of windows alone.
+pub(crate) fn of_windows(run: &Run<'_>, arm: ArmIndex) -> BTreeMap<u32, f64> {
+    let ledgers = &run.records.ledgers;
+    let with_deferred = |ledger: &Ledger| {
+        Some(ledger.in_window_per_request_ns()? + ledger.deferred_per_request_ns()?)
+    };
+    let mut found = ledgers.by_launch(arm, with_deferred);
+    if found.is_empty() {
+        found = ledgers.by_launch(arm, Ledger::in_window_per_request_ns);
+    }
+    found.values_mut().for_each(|ns| *ns /= 1e3);
+    found
+}
+
+/// CPU per request from isolated windows. A single launch has no scatter between launches: then the
+/// interval is that of a typical request within the launch, and there is no verdict.
+fn isolated(run: &Run<'_>, arm: ArmIndex) -> Comparison {
+    let typical = typical_cpu(run, arm);
+    let (of_arm, of_baseline) = (of_windows(run, arm), of_windows(run, ArmIndex::BASELINE));
+    let found = compare(&of_arm, &of_baseline, run.usable_windows(arm));
+    if found.location == Err(TwoLevelError::OneValue) || run.rules.order == Order::Sequential {
+        return typical;
+    }
+    Comparison {
+        scatter: typical.scatter,
+        ratios: typical.ratios,
+        ..found
+    }
+}
+
+/// Adds what blocks of turns show: the scatter within launches, and the only interval that a single
+/// launch has.
+fn with_blocks(run: &Run<'_>, arm: ArmIndex, found: Comparison) -> Comparison {
+    let pair = |block: &KeptBlock| {
+        let (baseline, arm) = (block.cpu_us(ArmIndex::BASELINE)?, block.cpu_us(arm)?);
+        (!block.is_void).then_some(PairedTotals { baseline, arm })
+    };
+    let launches = run.records.turns.by_launch();
+    let launches: BTreeMap<u32, Vec<PairedTotals>> = launches
+        .map(|(launch, blocks)| (launch, blocks.iter().filter_map(pair).collect()))
+        .collect();
+    let log_ratios =
+        |pairs: &Vec<PairedTotals>| pairs.iter().map(|p| (p.arm / p.baseline).ln()).collect();
+    let ratios: Ratios = launches
+        .iter()
+        .map(|(l, pairs)| (*l, log_ratios(pairs)))
+        .collect();
+    let by_launch: Vec<Vec<PairedTotals>> = launches.into_values().collect();
+    let scatter = variance_components(&by_launch).map(|found| VarianceComponents {
+        launch_sd: found.launch_sd,
+        block_sd: found.block_sd,
+        window_sd: found.window_sd,
+        advice: None,
+    });
+    let alone = match (by_launch.as_slice(), found.arm.zip(found.baseline)) {
+        ([blocks], Some((arm, baseline))) => within_launch(blocks, PairedTotals { baseline, arm }),
+        _ => None,
+    };
+    Comparison {
+        location: match &alone {
+            Some(totals) => Ok(as_log_ratio(totals)),
+            None => found.location,
+        },
+        totals: alone.or(found.totals),
+        ratios,
+        scatter,
+        ..found
+    }
+}
+
+/// The effect in a single launch: its totals, with the scatter of its blocks.
+fn within_launch(blocks: &[PairedTotals], totals: PairedTotals) -> Option<TotalEffect> {
+    let mut found = effect(blocks).ok()?;
+    found.difference.estimate = totals.arm - totals.baseline;
+    found.relative.estimate = totals.arm / totals.baseline - 1.0;
+    Some(found)
+}
+
+/// In-window and deferred cost of a typical request: log ratios within blocks, trimmed, shifted in
+/// each launch by the deferred cost of both sides.
+pub(crate) fn typical_cpu(run: &Run<'_>, arm: ArmIndex) -> Comparison {
+    let offset = deferred_offset(run, arm, ArmIndex::BASELINE);
+    let in_window = by_window(&run.blocks, arm, run.rules, BlockReading::CpuUs, &offset);
+    Comparison {
+        baseline: with_deferred(run, ArmIndex::BASELINE, in_window.baseline),
+        arm: with_deferred(run, arm, in_window.arm),
+        ..in_window
+    }
+}
+
+/// Compares totals by launch.
+pub(crate) fn compare(
+    arm: &BTreeMap<u32, f64>,
+    baseline: &BTreeMap<u32, f64>,
+    measured: usize,
+) -> Comparison {
+    let pair = |(launch, &arm): (&u32, &f64)| {
+        let baseline = *baseline.get(launch)?;
+        Some(PairedTotals { baseline, arm })
+    };
+    let pairs: Vec<PairedTotals> = arm.iter().filter_map(pair).collect();
+    let totals = effect(&pairs);
+    Comparison {
+        baseline: mean(baseline.values().copied()),
+        arm: mean(arm.values().copied()),
+        location: totals.as_ref().map(as_log_ratio).map_err(|why| match why {
+            TotalsError::OneLaunch => TwoLevelError::OneValue,
+            TotalsError::NoLaunches | TotalsError::NotFinite { .. } | TotalsError::BaselineZero => {
+                TwoLevelError::NoValues
+            }
+        }),
+        absolute: totals.as_ref().ok().map(|of| located(&of.difference)),
+        totals: totals.ok(),
+        scale: Scale::LogRatio,
+        windows: measured,
+        rounds: pairs.len(),
+        scatter: None,
+        ratios: Ratios::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// The effect over pairs; an arm that saves everything has none.
+fn effect(pairs: &[PairedTotals]) -> Result<TotalEffect, TotalsError> {
+    let found = TotalEffect {
+        difference: difference(pairs)?,
+        relative: relative(pairs)?,
+    };
+    match found.relative.estimate > -1.0 {
+        true => Ok(found),
+        false => Err(TotalsError::BaselineZero),
+    }
+}
+
+/// An effect as a location, for fits that combine several.
+fn located(effect: &Effect) -> TwoLevel {
+    TwoLevel {
+        estimate: effect.estimate,
+        standard_error: effect.standard_error,
+        degrees_of_freedom: effect.degrees_of_freedom(),
+        within_launch_standard_error: None,
+        within_launch_degrees_of_freedom: 1.0,
+        launches: effect.launches(),
+        blocks: effect.launches(),
+        units: Units {
+            values: effect.by_launch.clone(),
+            kind: UnitKind::Launches,
+        },
+    }
+}
+
+/// The share as a log ratio, to first order around the estimate.
+fn as_log_ratio(totals: &TotalEffect) -> TwoLevel {
+    let share = located(&totals.relative);
+    let whole = 1.0 + share.estimate;
+    let log = |value: f64| whole.ln() + (value - share.estimate) / whole;
+    TwoLevel {
+        estimate: whole.ln(),
+        standard_error: share.standard_error / whole,
+        units: Units {
+            values: share.units.values.iter().map(|value| log(*value)).collect(),
+            kind: UnitKind::Launches,
+        },
+        ..share
+    }
+}
