@@ -36,6 +36,7 @@ mod rendered;
 mod resident;
 mod rig;
 mod run;
+mod settling;
 mod sleep;
 mod starts;
 mod stop;

@@ -42,6 +42,15 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// Whether load before the first window can go on in pieces.
+    pub(super) fn repeats_load(&self) -> bool {
+        match self {
+            // A batch program finds its pace in one stretch.
+            Driver::Resident(_) | Driver::Process => false,
+            Driver::Http(_) => true,
+        }
+    }
+
     /// Whether the number of iterations per window is still unknown.
     pub(super) fn seeks_pace(&self, arm: ArmIndex) -> bool {
         matches!(self, Driver::Resident(residents) if residents.paces[arm.get()].is_sought())

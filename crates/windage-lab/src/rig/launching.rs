@@ -19,6 +19,7 @@ use crate::losses::Losses;
 use crate::names::Names;
 use crate::process_set::{Instance, note_exits};
 use crate::readings::Reading;
+use crate::settling::{PIECES, PIECES_MAX, Settling};
 use crate::warnings::what_failed;
 
 /// Services that are ready and connected.
@@ -204,15 +205,36 @@ impl Services<'_, '_> {
             self.must_live(own)?;
             return Err(LabError::Switch(what_failed(&warning)));
         }
-        let driven = self.drive_unmeasured(arm, lasts, 0)?;
+        let completed = self.load_until_warm(arm, lasts)?;
         self.driver.keep_pace(arm);
-        let completed = driven.report.exchanges.completed;
         if self.setting.owner_of(arm).is_none() {
             self.completed[arm.get()] += completed;
         }
         self.book_delivered(arm);
         self.book_outside(arm)?;
         self.must_live(own)?;
+        Ok(completed)
+    }
+
+    /// Load on an arm for the planned time, and on until its CPU per request has settled; returns how
+    /// many requests it completed.
+    fn load_until_warm(&mut self, arm: ArmIndex, lasts: Duration) -> Result<u64, LabError> {
+        if lasts.is_zero() || !self.driver.repeats_load() {
+            let driven = self.drive_unmeasured(arm, lasts, 0)?;
+            return Ok(driven.report.exchanges.completed);
+        }
+        let (mut settling, mut completed) = (Settling::default(), 0);
+        for piece in 0..PIECES_MAX {
+            let before = self.probe(arm).cpu_ns().ok();
+            let driven = self.drive_unmeasured(arm, lasts / PIECES, u64::from(piece))?;
+            let requests = driven.report.exchanges.completed;
+            completed += requests;
+            let cpu_ns = before.zip(self.probe(arm).cpu_ns().ok());
+            let cpu_ns = cpu_ns.and_then(|(before, after)| after.checked_sub(before));
+            if settling.take(cpu_ns, requests) || self.setting.is_interrupted() {
+                break;
+            }
+        }
         Ok(completed)
     }
 
