@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{FlushWhen, Iterations, SinkDetail, Turn};
+use crate::{FlushWhen, Iterations, SinkDetail, Stop, Turn};
 
 pub(crate) const BUILD_WITHIN: Duration = Duration::from_mins(10);
 pub(crate) const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -28,9 +28,10 @@ pub(crate) const SINK_DETAIL: SinkDetail = SinkDetail::Full;
 
 pub(crate) const WINDOW: Duration = Duration::from_millis(100);
 pub(crate) const SETTLE: Duration = Duration::from_millis(10);
-/// Launches are the sample, so there are many short rounds. With fewer, intervals don't keep their
-/// coverage (`docs/METHODOLOGY.md`, "CPU per request").
-pub(crate) const ROUNDS: u32 = 12;
+/// Launches are the sample, so there are many short rounds. A verdict needs 13 of them, because with
+/// fewer, intervals don't keep their coverage (`docs/METHODOLOGY.md`, "CPU per request"). One more
+/// is to spare: a launch that fails costs no verdict.
+pub(crate) const ROUNDS: u32 = 14;
 /// Long enough that a switch between arms (cold caches) costs little, short compared with the
 /// machine's noise, which is correlated over 100 to 300 ms.
 pub(crate) const TURN: Turn = Turn::Time(Duration::from_millis(10));
@@ -43,8 +44,8 @@ pub(crate) const MEASURING_TIME: Duration = Duration::from_secs(60);
 pub(crate) const AGENT_STRETCH: Duration = Duration::from_secs(4);
 pub(crate) const AGENT_WARMUP: Duration = Duration::from_secs(1);
 pub(crate) const BPF_STATISTICS: Duration = Duration::from_secs(1);
-/// More than without agents: a launch has few attach cycles, whose luck must be averaged as well.
-pub(crate) const ROUNDS_WITH_AGENTS: u32 = 12;
+/// As many as without agents, for the same reason.
+pub(crate) const ROUNDS_WITH_AGENTS: u32 = 14;
 
 pub(crate) const WARMUP: Duration = Duration::from_millis(500);
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
@@ -55,9 +56,10 @@ pub(crate) const MARGIN: f64 = 0.005;
 pub(crate) const THOROUGH_TIMES: u32 = 4;
 
 /// Rounds of a run that may be stopped: few enough that launches don't take most of the time, and
-/// enough that the first look, after the first rounds, comes early.
+/// some more than the first look needs ([`Stop::FEWEST_ROUNDS`]), so that several looks follow.
 pub(crate) fn rounds_within(time: Duration) -> u32 {
     const A_ROUND: Duration = Duration::from_secs(10);
     let rounds = time.as_secs() / A_ROUND.as_secs();
-    u32::try_from(rounds).unwrap_or(u32::MAX).clamp(8, 64)
+    let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+    rounds.clamp(Stop::FEWEST_ROUNDS + 4, 64)
 }

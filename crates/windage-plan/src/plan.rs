@@ -460,8 +460,10 @@ pub enum Turn {
 /// The length of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Blocks in each round.
+    /// Blocks of isolated windows in each round. Where arms take turns, blocks of turns follow, for
+    /// as long as [`Interleaving::isolated`] leaves to them. If it leaves all, these are the blocks
+    /// of turns.
     Blocks(u32),
-    /// Measuring time over all rounds; the number of blocks follows from it.
+    /// Measuring time over all rounds, isolated and in turns; the number of blocks follows from it.
     MeasuringTime(Duration),
 }

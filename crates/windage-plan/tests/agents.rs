@@ -88,7 +88,7 @@ fn every_key_arrives() {
     assert!(plan.uses_placeholder("app.pid") && plan.uses_placeholder("sampling"));
     assert_eq!(plan.receivers().collect::<Vec<_>>(), ["otlp_http"]);
     let design = &plan.design;
-    assert_eq!((design.rounds, design.bpf_statistics), (6, Duration::ZERO));
+    assert_eq!((design.rounds, design.bpf_statistics), (14, Duration::ZERO));
     assert_eq!(
         (design.agent_stretch, design.agent_warmup),
         (Duration::from_secs(2), Duration::from_millis(500))
@@ -173,7 +173,7 @@ fn defaults_with_agents() {
     );
     let rounds = |keys: &str| parse(&format!("{silent}[design]\n{keys}")).design.rounds;
     let table = [
-        ("", 6, "the default with agents"),
+        ("", 14, "the default with agents"),
         ("rounds = 2\n", 2, "as in the plan"),
         (
             "stop = { metric = 'cpu_per_request', half_width = '1%', within = '5m' }\n",

@@ -227,6 +227,42 @@ mistakes! {
     unknown_key_of_a_stop: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\", for = \"5m\" }";
 }
 
+// Turns.
+mistakes! {
+    turn_of_no_requests: "for = \"60s\"" => "for = \"60s\"\nturn = 0";
+    turn_of_too_many_requests: "for = \"60s\"" => "for = \"60s\"\nturn = 1000001";
+    turn_shorter_than_its_switch: "for = \"60s\"" => "for = \"60s\"\nturn = \"1ns\"";
+    turn_longer_than_ten_seconds: "for = \"60s\"" => "for = \"60s\"\nturn = \"11s\"";
+    turn_of_text: "for = \"60s\"" => "for = \"60s\"\nturn = \"short\"";
+    turn_of_a_fraction: "for = \"60s\"" => "for = \"60s\"\nturn = 0.5";
+    wrong_turn_without_turns: "for = \"60s\"" => "for = \"60s\"\nturn = 0\nisolated = \"100%\"";
+    block_of_nothing: "for = \"60s\"" => "for = \"60s\"\nblock = \"0s\"";
+    block_longer_than_ten_minutes: "for = \"60s\"" => "for = \"60s\"\nblock = \"1h\"";
+    block_of_text: "for = \"60s\"" => "for = \"60s\"\nblock = \"long\"";
+    isolated_above_all: "for = \"60s\"" => "for = \"60s\"\nisolated = \"110%\"";
+    isolated_below_zero: "for = \"60s\"" => "for = \"60s\"\nisolated = -0.1";
+    isolated_of_text: "for = \"60s\"" => "for = \"60s\"\nisolated = \"half\"";
+    turns_of_shared_processes: "for = \"60s\"" => "for = \"60s\"\nturn = 20",
+        "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "instance = \"off\"\nswitch = [\"echo {sampling}\"]",
+        "baseline = true" => "baseline = true\nswitch = [\"echo\"]";
+    turns_of_a_running_service: "for = \"60s\"" => "for = \"60s\"\nturn = \"10ms\"",
+        "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { pid = 4711 }\nlisten = \"127.0.0.1:80\"",
+        "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "switch = [\"echo {sampling}\"]",
+        "baseline = true" => "baseline = true\nswitch = [\"echo\"]";
+    turns_beside_an_agent: "for = \"60s\"" => "for = \"60s\"\nblock = \"2s\"",
+        "[load]" => "[[agent]]\nname = \"tracer\"\ncommand = [\"tracer\"]\nready = { log = \"attached\" }\n\n[load]",
+        "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "agents = [\"tracer\"]\nargs = { tracer = [\"{sampling}\"] }";
+    turns_of_whole_processes: "for = \"60s\"" => "for = \"60s\"\nisolated = \"50%\"",
+        "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"\nbatch = \"process\"",
+        "\nready = { http = \"/\", within = \"10s\" }" => "",
+        ", \"-listen\", \"{listen}\"" => "";
+    turns_of_users_who_think: "for = \"60s\"" => "for = \"60s\"\nturn = 20",
+        "request = \"GET http://{app}/\"" => "",
+        "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\", think = \"10ms\" }]\n\n[[arm]]";
+    turns_of_a_sequence: "for = \"60s\"" => "for = \"60s\"\nturn = 20\norder = \"sequential\"";
+    turns_of_one_launch_that_may_stop: "for = \"60s\"" => "turn = 20\nrounds = 1\nstop = { metric = \"cpu_per_request\", half_width = \"1%\", within = \"5m\" }";
+}
+
 // Services.
 mistakes! {
     no_service: "[[service]]\nname = \"app\"\ncommand = [\"bin/app\", \"-listen\", \"{listen}\"]\nready = { http = \"/\", within = \"10s\" }\n" => "",

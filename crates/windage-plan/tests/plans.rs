@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use windage_model::{Backend, LevelValue, LoadModel, Metric, Order, Role};
 use windage_plan::{
-    Arrivals, Attach, BatchKind, Depth, Drops, HeaderValue, Length, OnDeath, Origin, Plan,
-    Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy,
+    Arrivals, Attach, BatchKind, Depth, Drops, HeaderValue, Interleaving, Length, OnDeath, Origin,
+    Plan, Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy, Turn,
 };
 
 const EVERYTHING: &str = include_str!("plans/everything.toml");
@@ -86,12 +86,20 @@ fn missing_keys_get_the_documented_defaults() {
     let design = &plan.design;
     assert_eq!(design.window, Duration::from_millis(100));
     assert_eq!(design.settle, Duration::from_millis(10));
-    assert_eq!((design.rounds, design.seed), (3, 1));
+    assert_eq!((design.rounds, design.seed), (14, 1));
+    assert_eq!(
+        design.interleaving,
+        Some(Interleaving {
+            turn: Turn::Time(Duration::from_millis(10)),
+            block: Duration::from_secs(1),
+            isolated: 1.0 / 3.0,
+        })
+    );
     assert_eq!(
         design.length,
         Length::MeasuringTime(Duration::from_secs(60))
     );
-    assert_eq!(design.warmup, Duration::from_secs(1));
+    assert_eq!(design.warmup, Duration::from_millis(500));
     assert_eq!(design.drain, Duration::from_secs(1));
     assert_eq!(design.idle, Duration::from_millis(500));
     assert_eq!(design.order, Order::Mirrored);
@@ -275,13 +283,67 @@ fn rounds_of_a_run_with_a_stop() {
     let table = [
         ("", 30, "one per ten seconds"),
         ("rounds = 1\n", 1, "the interval holds for that launch"),
-        ("rounds = 6\n", 6, "the fewest whose intervals are finite"),
+        ("rounds = 16\n", 16, "the fewest after which it may stop"),
     ];
     for (rounds, expected, why) in table {
         assert_eq!(stopped(rounds).rounds, expected, "{why}");
     }
     let within = |time: &str| parse(&STOPPED.replace("5m", time)).design.rounds;
-    assert_eq!([within("10s"), within("2h")], [8, 64], "both ends");
+    assert_eq!([within("10s"), within("2h")], [20, 64], "both ends");
+}
+
+#[test]
+fn how_arms_take_turns() {
+    let ms = Duration::from_millis;
+    let with = |turn, block, isolated| {
+        Some(Interleaving {
+            turn,
+            block,
+            isolated,
+        })
+    };
+    let usual = Turn::Time(ms(10));
+    let (second, third) = (ms(1000), 1.0 / 3.0);
+    let table = [
+        ("", with(usual, second, third), "the defaults"),
+        (
+            "turn = 20",
+            with(Turn::Requests(20), second, third),
+            "requests",
+        ),
+        (
+            "turn = '5ms'",
+            with(Turn::Time(ms(5)), second, third),
+            "time",
+        ),
+        (
+            "block = '2s'",
+            with(usual, ms(2000), third),
+            "a longer block",
+        ),
+        (
+            "isolated = '40%'",
+            with(usual, second, 0.4),
+            "a share in percent",
+        ),
+        ("isolated = 0.5", with(usual, second, 0.5), "a share"),
+        ("isolated = 0.0", with(usual, second, 0.0), "turns alone"),
+        ("isolated = '100%'", None, "windows alone"),
+        ("isolated = 1.0", None, "the same as a number"),
+        ("isolated = 1", None, "the same as an integer"),
+        ("order = 'sequential'", None, "arms follow each other"),
+        (
+            "rounds = 1\nstop = { metric = 'throughput', half_width = '1%', within = '5m' }",
+            None,
+            "one launch that may stop early",
+        ),
+    ];
+    for (keys, expected, why) in table {
+        let plan = parse(&format!("{MINIMAL}\n[design]\n{keys}\n"));
+        assert_eq!(plan.design.interleaving, expected, "{why}");
+        let again = parse(&plan.to_resolved_toml());
+        assert_eq!(again.design, plan.design, "{why}: resolved");
+    }
 }
 
 #[test]

@@ -21,12 +21,12 @@ const MAX_REQUESTS: i64 = 1_000_000;
 
 /// What the keys ask for, wherever that is possible; `None` for isolated windows alone.
 pub(super) fn resolve(checker: &mut Checker<'_>, design: &wire::Design) -> Option<Interleaving> {
+    let turn = design.turn.as_ref().and_then(|given| turn(checker, given));
+    let block = checker.duration("block", design.block.as_ref(), defaults::BLOCK, BLOCKS);
     let isolated = design.isolated.as_ref();
     if isolated.is_some_and(|given| is_whole(given.get_ref())) {
         return None;
     }
-    let turn = design.turn.as_ref().and_then(|given| turn(checker, given));
-    let block = checker.duration("block", design.block.as_ref(), defaults::BLOCK, BLOCKS);
     let isolated = isolated.and_then(|given| checker.share("isolated", given));
     Some(Interleaving {
         turn: turn.unwrap_or(defaults::TURN),

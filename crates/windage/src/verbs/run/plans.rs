@@ -62,6 +62,10 @@ fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
             Stop::FEWEST_ROUNDS,
         ));
     }
+    // As the plan layer decides for such a plan: one launch, which ends at any block.
+    if design.stop.is_some() && design.rounds == 1 {
+        design.interleaving = None;
+    }
     Ok(())
 }
 
