@@ -13,7 +13,7 @@ use windage_plan::OnDeath;
 use windage_record::{Delivered, Ending, Entry, Launch, LaunchEnd, RecordError};
 
 use crate::error::ServiceTrouble;
-use crate::eta::Eta;
+use crate::eta::{BlockKind, Blocks, Eta, Planned};
 use crate::order::{RunOrder, TurnDraw};
 use crate::pressure::Pressure;
 use crate::{LabError, Stopping};
@@ -92,8 +92,12 @@ pub(crate) struct Terms<'a> {
     pub(crate) attaching: Duration,
     /// The time that each round takes before its windows, without launches.
     pub(crate) warm_up: Duration,
-    /// The time that each round takes after its windows.
+    /// The length of a block of turns.
+    pub(crate) turn_block: Duration,
+    /// The time for deferred work: after each round's windows, and after its turns.
     pub(crate) drain: Duration,
+    /// The idle stretch after each round's windows, with the pause before it.
+    pub(crate) idle: Duration,
     /// Time since some fixed moment.
     pub(crate) clock: &'a dyn Fn() -> Duration,
 }
@@ -111,9 +115,22 @@ impl Terms<'_> {
 
     /// As planned, without launches.
     fn eta(&self) -> Eta<'_> {
-        let windows = u32::try_from(self.order.block(self.start.block).len()).unwrap_or(u32::MAX);
-        let block = self.window_and_settle * windows + self.attaching;
-        Eta::planned(self.clock, self.warm_up, block, self.drain)
+        // A resumed run may begin at a block of turns, which has no windows.
+        let round = self.start.block - self.start.block % self.order.blocks_per_round().max(1);
+        let windows = u32::try_from(self.order.block(round).len()).unwrap_or(u32::MAX);
+        let has_turns = self.order.turn_blocks_per_round() > 0;
+        let planned = Planned {
+            before: self.warm_up,
+            windows: self.window_and_settle * windows + self.attaching,
+            first_turns: self.drain + self.idle + self.turn_block,
+            turns: self.turn_block,
+            // The idle stretch comes before the turns.
+            after: match has_turns {
+                true => self.drain,
+                false => self.drain + self.idle,
+            },
+        };
+        Eta::planned(self.clock, planned)
     }
 }
 
@@ -212,8 +229,10 @@ impl Course<'_> {
 
     fn announce(&self, first_round: u32) {
         let rounds = self.terms.order.rounds().saturating_sub(first_round);
-        let blocks = self.terms.blocks().saturating_sub(self.terms.start.block);
         if rounds > 0 {
+            let (order, start) = (self.terms.order, self.terms.start.block);
+            let whole = self.rounds_after(start);
+            let blocks = order.left_in_round(start) + order.in_a_round().times(whole);
             (self.emit)(Event::Planned {
                 lasts: self.eta.of(blocks, rounds),
                 at_most: self.stopping.is_some(),
@@ -290,7 +309,7 @@ impl Course<'_> {
             if let Some(stopping) = &mut self.stopping {
                 stopping.block_done(&measured);
             }
-            self.eta.block_done();
+            self.eta.block_done(self.kind(block, round));
             if let Some(ending) = early {
                 return Ok(RoundEnd::Early(ending));
             }
@@ -456,15 +475,32 @@ impl Course<'_> {
         Some(Ending::StoppedEarly { reason })
     }
 
+    fn kind(&self, block: u32, round: Round) -> BlockKind {
+        let order = self.terms.order;
+        // A launch that begins at a block of turns drains what its warm-up deferred.
+        let follows_turns = block > round.first && order.is_of_turns(block - 1);
+        match (order.is_of_turns(block), follows_turns) {
+            (false, _) => BlockKind::Windows,
+            (true, false) => BlockKind::FirstTurns,
+            (true, true) => BlockKind::Turns,
+        }
+    }
+
+    /// The whole rounds after `done` blocks.
+    fn rounds_after(&self, done: u32) -> u32 {
+        self.terms.blocks().saturating_sub(done) / self.terms.order.blocks_per_round().max(1)
+    }
+
     fn tell_how_far(&self, done: u32) {
-        let per_round = self.terms.order.blocks_per_round();
+        let order = self.terms.order;
+        let per_round = order.in_a_round();
         let blocks = self.terms.blocks();
-        let (in_round, rounds) = ((blocks - done) % per_round, (blocks - done) / per_round);
+        let (in_round, rounds) = (order.left_in_round(done), self.rounds_after(done));
         let whole = self.eta.left(in_round, rounds, per_round);
         let expected = self.stopping.as_ref().map(|stopping| {
             let needed = stopping.still_needed()?;
             Some(if self.stops_within_a_round() {
-                self.eta.left(needed, 0, per_round)
+                self.eta.left(Blocks::of_windows(needed), 0, per_round)
             } else {
                 // The current round is one of them.
                 self.eta.left(in_round, needed.saturating_sub(1), per_round)

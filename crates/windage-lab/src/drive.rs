@@ -336,3 +336,51 @@ fn iterations_report(started_ns: u64, cpu_ns: u64, asked: u64, done: u64) -> Run
         first_error: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_take_turns_iterate_in_their_order() {
+        let mut asked = Vec::new();
+        let turns = [0, 1, 2, 2, 0, 1];
+        let driven = iterate_in_turns(&turns, &[50, 5, 1], |position, iterations| {
+            asked.push((position, iterations));
+            Ok(true)
+        });
+        let driven = driven.unwrap();
+        assert_eq!(asked, [(0, 50), (1, 5), (2, 1), (2, 1), (0, 50), (1, 5)]);
+        let counts = |of: &Exchanges| (of.intended, of.sent, of.completed);
+        let members = Vec::from_iter(driven.members.iter().map(counts));
+        assert_eq!(members, [(100, 100, 100), (10, 10, 10), (2, 2, 2)]);
+        assert_eq!(counts(&driven.report.exchanges), (112, 112, 112));
+    }
+
+    #[test]
+    fn a_program_that_fails_has_no_more_turns_and_others_go_on() {
+        let mut asked = Vec::new();
+        // The second program dies in its second turn.
+        let driven = iterate_in_turns(&[0, 1, 1, 0, 0, 1], &[4, 3], |position, _| {
+            asked.push(position);
+            Ok(asked != [0, 1, 1])
+        });
+        let driven = driven.unwrap();
+        assert_eq!(asked, [0, 1, 1, 0, 0]);
+        let counts = |of: &Exchanges| (of.sent, of.completed);
+        let members = Vec::from_iter(driven.members.iter().map(counts));
+        assert_eq!(members, [(12, 12), (6, 3)]);
+        assert_eq!(counts(&driven.report.exchanges), (18, 15));
+    }
+
+    #[test]
+    fn turns_end_with_an_error_of_the_lab() {
+        let mut asked = 0;
+        let fails = |_, _| {
+            asked += 1;
+            Err(LabError::Unsupported("the lab fails".to_owned()))
+        };
+        assert!(iterate_in_turns(&[0, 1], &[1, 1], fails).is_err());
+        assert_eq!(asked, 1);
+    }
+}

@@ -42,6 +42,7 @@ mod starts;
 mod stop;
 mod stretch;
 mod target;
+mod turn_length;
 mod warnings;
 
 pub use error::{CheckTrouble, LabError, ServiceTrouble};

@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use windage_model::{ArmIndex, Order};
 use windage_plan::{Design, Length, Plan};
 
+use crate::eta::Blocks;
 use agent_stretches::Stretches;
 use turns::TurnBlocks;
 pub(crate) use turns::{TurnDraw, takers};
@@ -135,6 +136,42 @@ impl RunOrder {
     #[must_use]
     pub fn turn_blocks_per_round(&self) -> u32 {
         self.turns.map_or(0, |turns| turns.per_round)
+    }
+
+    /// Whether a block is one of turns.
+    pub(crate) fn is_of_turns(&self, block: u32) -> bool {
+        self.turns.is_some() && self.place(block).1 >= self.windowed_per_round
+    }
+
+    /// The blocks of each round.
+    pub(crate) fn in_a_round(&self) -> Blocks {
+        let turns = self.turn_blocks_per_round();
+        Blocks {
+            windows: self.windowed_per_round,
+            first_turns: turns.min(1),
+            turns: turns.saturating_sub(1),
+        }
+    }
+
+    /// The blocks that are left in a round that goes on after `done` blocks of the run; none at a
+    /// round's end.
+    pub(crate) fn left_in_round(&self, done: u32) -> Blocks {
+        let (_, in_round) = self.place(done);
+        let all = self.in_a_round();
+        if in_round == 0 {
+            return Blocks::default();
+        }
+        let Some(turns) = in_round.checked_sub(self.windowed_per_round) else {
+            return Blocks {
+                windows: self.windowed_per_round - in_round,
+                ..all
+            };
+        };
+        Blocks {
+            windows: 0,
+            first_turns: if turns == 0 { all.first_turns } else { 0 },
+            turns: all.turns.saturating_sub(turns.saturating_sub(1)),
+        }
     }
 
     /// How the turns of a block are drawn; `None` for a block of windows.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use windage_keeper::{Containment, Keeper, KeeperError, KeeperOptions};
 use windage_model::{ArmId, Event};
@@ -209,7 +209,13 @@ impl Site<'_> {
             window_and_settle: plan.design.window + plan.design.settle,
             attaching: attaching(plan),
             warm_up: plan.design.warmup * setting.arms_warmed_up(),
-            drain: plan.design.drain + plan.design.idle,
+            turn_block: plan
+                .design
+                .interleaving
+                .map_or(Duration::ZERO, |of| of.block),
+            drain: plan.design.drain,
+            // The pause before it is random, up to as long again.
+            idle: plan.design.idle.mul_f64(1.5),
             clock: &|| zero.elapsed(),
         };
         let ending = conduct(&mut rig, &mut journal, &terms, stopping, self.emit);

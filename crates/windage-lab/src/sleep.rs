@@ -46,16 +46,30 @@ pub(crate) fn until_asleep(probe: &mut ArmProbe) {
 /// still awake.
 pub(crate) fn all_asleep(probes: Vec<&mut ArmProbe>, within: Duration) -> Vec<bool> {
     let began = Instant::now();
-    let mut awake = vec![true; probes.len()];
-    let mut sets: Vec<(&mut ArmProbe, Rest)> =
-        probes.into_iter().map(|p| (p, Rest::default())).collect();
-    while awake.contains(&true) && began.elapsed() < within {
-        for ((probe, rest), is_awake) in sets.iter_mut().zip(&mut awake) {
-            if *is_awake {
-                *is_awake = !rest.take_in(began.elapsed(), look(probe));
+    let sets = probes.len();
+    let mut probes = probes;
+    let look = |set: usize| look(probes[set]);
+    let pause = || std::thread::sleep(LOOK_EVERY);
+    all_at_rest(sets, within, &|| began.elapsed(), look, pause)
+}
+
+/// Looks at each set until it rests, within a bound; returns for each whether it was still awake.
+fn all_at_rest(
+    sets: usize,
+    within: Duration,
+    clock: &dyn Fn() -> Duration,
+    mut look: impl FnMut(usize) -> Look,
+    mut pause: impl FnMut(),
+) -> Vec<bool> {
+    let mut awake = vec![true; sets];
+    let mut rests = vec![Rest::default(); sets];
+    while awake.contains(&true) && clock() < within {
+        for (set, rest) in rests.iter_mut().enumerate() {
+            if awake[set] {
+                awake[set] = !rest.take_in(clock(), look(set));
             }
         }
-        std::thread::sleep(LOOK_EVERY);
+        pause();
     }
     awake
 }
@@ -73,6 +87,7 @@ fn look(probe: &mut ArmProbe) -> Look {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::whole_ns;
 
     #[test]
     fn processes_are_asleep_when_nothing_ran_for_long_enough() {
@@ -127,6 +142,36 @@ mod tests {
                 rest.take_in(Duration::from_micros(us), Look { sleeps, cpu_ns })
             });
             assert_eq!(found.map(|look| look.0), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn several_sets_are_awaited_together() {
+        let ms = Duration::from_millis;
+        // By set: until when it runs, in ms; whether it was still awake; when the wait ended.
+        type Row = (&'static [u64], &'static [bool], u64, &'static str);
+        let table: [Row; 5] = [
+            (&[], &[], 0, "nothing to wait for"),
+            (&[0, 0], &[false, false], 3, "asleep at once"),
+            (&[0, 7], &[false, false], 10, "one ends later"),
+            (&[0, 100, 5], &[false, true, false], 20, "one never ends"),
+            (&[19], &[true], 20, "asleep too late to be sure"),
+        ];
+        for (runs_until_ms, expected, ends_ms, why) in table {
+            let now = std::cell::Cell::new(Duration::ZERO);
+            let look = |set: usize| {
+                let end = ms(runs_until_ms[set]);
+                Look {
+                    sleeps: now.get() >= end,
+                    cpu_ns: whole_ns(now.get().min(end)),
+                }
+            };
+            let pause = || now.set(now.get() + ms(1));
+            let clock = || now.get();
+            let sets = runs_until_ms.len();
+            let awake = all_at_rest(sets, ms(20), &clock, look, pause);
+            assert_eq!(awake, expected, "{why}");
+            assert_eq!(now.get(), ms(ends_ms), "{why}");
         }
     }
 }

@@ -213,6 +213,59 @@ mod tests {
     }
 
     #[test]
+    fn turns_have_starts_for_twice_as_long_as_expected() {
+        let turn_starts_ms =
+            |load: &Load, lasts: Duration| match Starts::new(load).turn_rhythm(lasts, 1).unwrap() {
+                TurnRhythm::Closed => None,
+                TurnRhythm::Open { schedule } => {
+                    let starts_ms = schedule.map(|at_ns| at_ns / 1_000_000);
+                    // A steady rate has no end.
+                    Some(Vec::from_iter(starts_ms.take(6)))
+                }
+            };
+        let profile = "profile = [{ rate = \"1000/s\", for = \"2ms\" }, \
+                       { rate = \"0/s\", for = \"8ms\" }]";
+        type Row = (&'static str, u32, Option<&'static [u64]>, &'static str);
+        let table: [Row; 5] = [
+            (
+                "model = \"closed\"",
+                10,
+                None,
+                "each answer starts the next",
+            ),
+            (
+                "model = \"open\"\nrate = \"1000/s\"",
+                2,
+                Some(&[0, 1, 2, 3, 4, 5]),
+                "a steady rate goes on",
+            ),
+            (
+                "model = \"open\"\nPROFILE",
+                5,
+                Some(&[0, 1]),
+                "once through the profile",
+            ),
+            (
+                "model = \"open\"\nPROFILE",
+                10,
+                Some(&[0, 1, 10, 11]),
+                "a slow block finds more starts",
+            ),
+            (
+                "model = \"open\"\nPROFILE",
+                15,
+                Some(&[0, 1, 10, 11, 20, 21]),
+                "and a longer one as well",
+            ),
+        ];
+        for (starts, lasts_ms, expected, why) in table {
+            let load = load(&starts.replace("PROFILE", profile));
+            let found = turn_starts_ms(&load, lasts_ms * MS);
+            assert_eq!(found.as_deref(), expected, "{why}");
+        }
+    }
+
+    #[test]
     fn repeats_are_bounded() {
         assert_eq!(times(MS, Duration::from_secs(1), 10), 1000);
         assert_eq!(times(MS, Duration::ZERO, 10), 1);

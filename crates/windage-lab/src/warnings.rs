@@ -174,4 +174,84 @@ mod tests {
         window.cpu.in_window_ns = None;
         assert_eq!(of_window(&window, &load(&window), false), []);
     }
+
+    /// The facts about that block's load.
+    fn load_of_turns(block: &TurnBlock) -> LoadFacts {
+        LoadFacts {
+            exchanges: block.exchanges,
+            duration_ns: block.load_ns,
+            lasted_ns: block.load_ns,
+            generator_cpu_ns: block.generator_ns,
+            steal_ns: Some(block.machine.steal_ns),
+            subject: None,
+            ..load(&sound())
+        }
+    }
+
+    #[test]
+    fn each_rule_warns_of_its_own_fault_of_a_block_of_turns() {
+        use WarningCode::*;
+        type Spoil = fn(&mut TurnBlock);
+        fn silence(arm: &mut ArmTurns) {
+            arm.exchanges.completed = 0;
+            arm.exchanges.errors.timeout = arm.exchanges.sent;
+        }
+        let table: &[(&str, Spoil, &[WarningCode])] = &[
+            ("nothing", |_| {}, &[]),
+            (
+                "a rule about the load",
+                |block| block.exchanges.dropped = 1,
+                &[Dropped],
+            ),
+            (
+                "requests that wait for a connection: turns have no latency",
+                |block| block.exchanges.waited = block.exchanges.sent,
+                &[],
+            ),
+            (
+                "an arm without an answer",
+                |block| silence(&mut block.arms[2]),
+                &[NothingCompleted],
+            ),
+            (
+                "no arm with an answer, which is one warning",
+                |block| {
+                    block.arms.iter_mut().for_each(silence);
+                    block.exchanges.completed = 0;
+                },
+                &[NothingCompleted],
+            ),
+            (
+                "no counter",
+                |block| block.arms[1].cpu_ns = None,
+                &[CpuUnreadable],
+            ),
+            (
+                "a counter that did not move",
+                |block| block.arms[1].cpu_ns = Some(0),
+                &[CpuUnreadable],
+            ),
+            (
+                "an arm that was left out is no fault",
+                |block| {
+                    block.arms[2].turns = 0;
+                    block.arms[2].cpu_ns = None;
+                    block.arms[2].exchanges = Default::default();
+                },
+                &[],
+            ),
+            (
+                "an arm that still runs is marked, not warned of",
+                |block| block.arms[1].is_awake = true,
+                &[],
+            ),
+        ];
+        for (why, spoil, expected) in table {
+            let mut block = fixtures::turn_block(0, 3, &[0, 1, 2]);
+            spoil(&mut block);
+            let found = of_turns(&block, &load_of_turns(&block));
+            let codes: Vec<_> = found.iter().map(Warning::code).collect();
+            assert_eq!(&codes, expected, "{why}");
+        }
+    }
 }

@@ -62,9 +62,10 @@ pub struct TurnBlock {
     pub lasted_ns: u64,
     /// The length of the load, in nanoseconds.
     pub load_ns: u64,
-    /// Requests, or the time of iterations in nanoseconds for a batch load, that make a turn.
+    /// The requests or iterations of a turn; for a batch load whose turns have the same time, that
+    /// time in nanoseconds.
     pub turn: u64,
-    /// Every arm of the run; an arm that had died is missing.
+    /// Every arm of the run; an arm that had died has no turns.
     pub arms: Vec<ArmTurns>,
     /// All arms together, with the generator's lateness and stalls.
     pub exchanges: Exchanges,

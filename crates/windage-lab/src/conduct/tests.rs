@@ -6,6 +6,7 @@ use fakes::{FakeJournal, Fate, Given, NeverUp, Outcome, Script, conducted};
 
 mod fakes;
 mod stop;
+mod turns;
 
 fn from_the_start(script: Script) -> Outcome {
     conducted(Given {

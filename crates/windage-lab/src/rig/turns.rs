@@ -4,24 +4,21 @@ use std::time::Duration;
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{ArmIndex, ArmTurns, CpuSource, LoadModel, TurnBlock};
-use windage_plan::{Interleaving, Turn};
 
 use super::driver::Driver;
 use super::launched::RealLaunched;
 use super::services::Services;
 use crate::LabError;
-use crate::clock::whole_ns;
 use crate::conduct::TurnPlace;
 use crate::drive::{DrivenTurns, Loaded, iterate_in_turns};
 use crate::order::{TurnDraw, takers};
 use crate::readings::{Reading, used};
 use crate::sleep::all_asleep;
+use crate::turn_length::TurnLength;
 use crate::warnings;
 
 /// How long arms have after a block's load to go to sleep before the counters are read.
 const ASLEEP_WITHIN: Duration = Duration::from_millis(20);
-/// The most turns in a block.
-const TURNS_MAX: f64 = 100_000.0;
 
 /// What the turns of a launch have used so far.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +72,9 @@ impl RealLaunched<'_, '_> {
         let order = draw.order;
         let heaviest = services.turns.heaviest();
         let arms = takers(order, &services.alive(), heaviest);
-        let turn = TurnLength::of(services, &arms, interleaving);
+        let rates_per_s: Vec<f64> = arms.iter().map(|arm| services.rate_per_s(*arm)).collect();
+        let is_batch = services.load.model == LoadModel::Batch;
+        let turn = TurnLength::of(&rates_per_s, is_batch, interleaving);
         let turns = draw.turns(u16::try_from(arms.len()).unwrap_or(u16::MAX), turn.groups);
         let start = services.last.clone();
         let started_ns = services.setting.clock.now_ns();
@@ -93,7 +92,7 @@ impl RealLaunched<'_, '_> {
             started_ns: started_ns.saturating_sub(since_reading_ns),
             lasted_ns: end.at_ns.saturating_sub(start.at_ns),
             load_ns: driven.report.duration_ns,
-            turn: turn.size(interleaving),
+            turn: turn.size,
             arms: of_arms(services, &arms, &turns, &driven, [&start, &end], &is_awake),
             exchanges: driven.report.exchanges,
             generator_ns: driven.report.generator_cpu_ns,
@@ -121,72 +120,6 @@ impl RealLaunched<'_, '_> {
         services.turns.take(&block);
         Ok(block)
     }
-}
-
-/// The length of a block's turns.
-struct TurnLength {
-    /// Requests or iterations of a turn, by position among the arms.
-    requests: Vec<u64>,
-    /// Groups of turns, each with every arm once.
-    groups: u32,
-    /// The expected length of the block's load.
-    lasts: Duration,
-}
-
-impl TurnLength {
-    fn of(
-        services: &Services<'_, '_>,
-        arms: &[ArmIndex],
-        interleaving: Interleaving,
-    ) -> TurnLength {
-        let rate_per_s = |arm: &ArmIndex| services.rate_per_s(*arm);
-        let is_batch = services.load.model == LoadModel::Batch;
-        let baseline_per_s = arms.first().map_or(1.0, rate_per_s);
-        let requests_of = |arm: &ArmIndex| match interleaving.turn {
-            Turn::Requests(requests) => u64::from(requests),
-            // Requests of all arms are equally many. Iterations may differ in length by a factor of
-            // ten and more, so that batch programs get the same time.
-            Turn::Time(time) if is_batch => whole(time.as_secs_f64() * rate_per_s(arm)),
-            Turn::Time(time) => whole(time.as_secs_f64() * baseline_per_s),
-        };
-        let requests: Vec<u64> = arms.iter().map(requests_of).collect();
-        let times = arms.iter().zip(&requests);
-        let group_s: f64 = times.map(|(arm, n)| *n as f64 / rate_per_s(arm)).sum();
-        let block_s = interleaving.block.as_secs_f64();
-        let most = (TURNS_MAX / arms.len().max(1) as f64).max(1.0);
-        let groups = (block_s / group_s).round().clamp(1.0, most);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 1 and the most turns"
-        )]
-        let groups = groups as u32;
-        TurnLength {
-            requests,
-            lasts: Duration::from_secs_f64((group_s * f64::from(groups)).clamp(0.001, 3600.0)),
-            groups,
-        }
-    }
-
-    /// As it is recorded: a number of requests, or the time of a batch program's turn.
-    fn size(&self, interleaving: Interleaving) -> u64 {
-        let is_same = self.requests.windows(2).all(|two| two[0] == two[1]);
-        match interleaving.turn {
-            Turn::Time(time) if !is_same => whole_ns(time),
-            _ => self.requests.first().copied().unwrap_or(0),
-        }
-    }
-}
-
-/// At least one.
-fn whole(requests: f64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "bounded on both sides"
-    )]
-    let whole = requests.round().clamp(1.0, 1e9) as u64;
-    whole
 }
 
 impl Services<'_, '_> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use windage_load::Recording;
 use windage_model::{Order, fixtures};
-use windage_plan::{Design, Length};
+use windage_plan::{Design, Interleaving, Length, Turn};
 
 use super::*;
 
@@ -14,14 +14,19 @@ pub(super) const ARMS: u16 = 3;
 /// The duration of a window, a round's start and its end.
 const WINDOW: Duration = Duration::from_millis(110);
 const WARM_UP: Duration = Duration::from_secs(1);
-const DRAIN: Duration = Duration::from_millis(300);
+const DRAIN: Duration = Duration::from_millis(200);
+/// The duration of a block of turns, and of the idle stretch before the first of a launch.
+const TURNS: Duration = Duration::from_secs(1);
+const IDLE: Duration = Duration::from_millis(100);
 
 /// The fate of a window, by its number in the run.
 pub(super) type Script = fn(window: usize, place: Place) -> Fate;
+/// The fate of a block of turns.
+pub(super) type TurnScript = fn(place: TurnPlace) -> Fate;
 
 pub(super) enum Fate {
     Fine,
-    /// The arm's service dies in the window.
+    /// The arm's service dies in the window. In a block of turns, that of the last arm.
     Dies,
     /// Another arm's service dies in the window.
     OtherDies(ArmIndex),
@@ -38,6 +43,8 @@ pub(super) type NeverUp = &'static [(u32, ArmIndex)];
 
 struct FakeRig<'a> {
     script: Script,
+    turn_script: TurnScript,
+    has_turns: bool,
     never_up: NeverUp,
     windows: usize,
     interrupted: &'a AtomicBool,
@@ -80,6 +87,7 @@ impl<'a> Rig for FakeRig<'a> {
             number: launch,
             dead,
             shared_is_dead: false,
+            has_taken_turns: false,
         };
         let launch = Launch {
             launch,
@@ -95,6 +103,31 @@ struct FakeLaunch<'r, 'a> {
     number: u32,
     dead: BTreeSet<ArmIndex>,
     shared_is_dead: bool,
+    has_taken_turns: bool,
+}
+
+impl FakeLaunch<'_, '_> {
+    /// Lets it happen; `arm` is the one that dies. Returns the warning of its death.
+    fn suffer(&mut self, fate: Fate, arm: ArmIndex) -> Result<Option<Warning>, LabError> {
+        match fate {
+            Fate::Fine => {}
+            Fate::Dies => {
+                self.dead.insert(arm);
+                return Ok(Some(Warning::ServiceDied {
+                    service: "app".to_owned(),
+                    whose: "of arm 2".to_owned(),
+                    how: "died".to_owned(),
+                }));
+            }
+            Fate::OtherDies(other) => {
+                self.dead.insert(other);
+            }
+            Fate::SharedDies => self.shared_is_dead = true,
+            Fate::Interrupt => self.rig.interrupted.store(true, Ordering::Relaxed),
+            Fate::Fails => return Err(LabError::Unsupported("the lab fails".into())),
+        }
+        Ok(None)
+    }
 }
 
 impl Launched for FakeLaunch<'_, '_> {
@@ -107,23 +140,7 @@ impl Launched for FakeLaunch<'_, '_> {
         let fate = (self.rig.script)(self.rig.windows, place);
         self.rig.windows += 1;
         let mut window = fixtures::window(place);
-        match fate {
-            Fate::Fine => {}
-            Fate::Dies => {
-                self.dead.insert(place.arm);
-                window.warnings.push(Warning::ServiceDied {
-                    service: "app".to_owned(),
-                    whose: "of arm 2".to_owned(),
-                    how: "died".to_owned(),
-                });
-            }
-            Fate::OtherDies(other) => {
-                self.dead.insert(other);
-            }
-            Fate::SharedDies => self.shared_is_dead = true,
-            Fate::Interrupt => self.rig.interrupted.store(true, Ordering::Relaxed),
-            Fate::Fails => return Err(LabError::Unsupported("the lab fails".into())),
-        }
+        window.warnings.extend(self.suffer(fate, place.arm)?);
         let Recording {
             response_time,
             service_time,
@@ -134,6 +151,25 @@ impl Launched for FakeLaunch<'_, '_> {
             response_time,
             service_time,
         })
+    }
+
+    fn take_turns(&mut self, place: TurnPlace, draw: TurnDraw) -> Result<TurnBlock, LabError> {
+        // As in the real rig, the first ones wait for what the windows deferred.
+        if !std::mem::replace(&mut self.has_taken_turns, true) {
+            self.rig.passes(DRAIN + IDLE);
+        }
+        self.rig.passes(TURNS);
+        let fate = (self.rig.turn_script)(place);
+        let is_alive = |arm: &u16| !self.dead.contains(&ArmIndex(*arm));
+        let alive: Vec<u16> = (0..ARMS).filter(is_alive).collect();
+        self.rig
+            .note(format!("turns of {alive:?} in block {}", place.block));
+        let mut block = fixtures::turn_block(place.launch, place.block, &alive);
+        block.round = place.round;
+        block.order = draw.order;
+        let died = self.suffer(fate, ArmIndex(ARMS - 1))?;
+        block.warnings.extend(died);
+        Ok(block)
     }
 
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {
@@ -153,7 +189,11 @@ impl Launched for FakeLaunch<'_, '_> {
 
     fn finish(&mut self) -> Result<LaunchEnd, LabError> {
         self.rig.note(format!("finish {}", self.number));
-        self.rig.passes(DRAIN);
+        // The idle stretch follows the windows.
+        self.rig.passes(match self.rig.has_turns {
+            true => DRAIN,
+            false => DRAIN + IDLE,
+        });
         if self.rig.interrupted_in_drain {
             self.rig.interrupted.store(true, Ordering::Relaxed);
         }
@@ -169,11 +209,13 @@ impl Launched for FakeLaunch<'_, '_> {
     }
 }
 
-/// Keeps what a journal would keep: windows only with their block.
+/// Keeps what a journal would keep: windows and turns only with their block.
 #[derive(Default)]
 pub(super) struct FakeJournal {
     pub(super) waiting: Vec<Window>,
     pub(super) windows: Vec<Window>,
+    pub(super) waiting_turns: Vec<TurnBlock>,
+    pub(super) turns: Vec<TurnBlock>,
     pub(super) blocks: Vec<u32>,
     pub(super) warnings: Vec<Warning>,
     pub(super) ends: Vec<u32>,
@@ -194,6 +236,7 @@ impl Journal for FakeJournal {
             Entry::RunEnded(ending) => self.ending = Some(ending),
             Entry::Warning(warning) => self.warnings.push(warning),
             Entry::LaunchEnded(end) => self.ends.push(end.launch),
+            Entry::Turns(turns) => self.waiting_turns.push(turns),
             _ => {}
         }
         Ok(())
@@ -207,6 +250,7 @@ impl Journal for FakeJournal {
             return Err(RecordError::BufferFull { limit_bytes: 0 });
         }
         self.windows.append(&mut self.waiting);
+        self.turns.append(&mut self.waiting_turns);
         self.blocks.push(block);
         Ok(())
     }
@@ -226,6 +270,9 @@ pub(super) struct Outcome {
 /// The settings in which tests differ.
 pub(super) struct Given<'a> {
     pub(super) script: Script,
+    /// Two blocks of turns follow the windows of each round, with these fates; `None` for windows
+    /// alone.
+    pub(super) turn_script: Option<TurnScript>,
     pub(super) never_up: NeverUp,
     pub(super) start: Start,
     pub(super) on_death: OnDeath,
@@ -238,6 +285,7 @@ impl Default for Given<'_> {
     fn default() -> Self {
         Given {
             script: |_, _| Fate::Fine,
+            turn_script: None,
             never_up: &[],
             start: Start::default(),
             on_death: OnDeath::End,
@@ -248,10 +296,11 @@ impl Default for Given<'_> {
     }
 }
 
-/// A run of this many rounds with three blocks each.
+/// A run of this many rounds with three blocks of windows each.
 pub(super) fn conducted(given: Given<'_>) -> Outcome {
     let Given {
         script,
+        turn_script,
         never_up,
         start,
         on_death,
@@ -260,7 +309,12 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         stopping,
     } = given;
     let design = Design {
-        interleaving: None,
+        // Three blocks of six windows last 2 s, so that half of the time has two blocks of turns.
+        interleaving: turn_script.map(|_| Interleaving {
+            turn: Turn::Time(Duration::from_millis(10)),
+            block: TURNS,
+            isolated: 0.5,
+        }),
         window: Duration::from_millis(100),
         settle: Duration::from_millis(10),
         rounds,
@@ -294,12 +348,16 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         window_and_settle: WINDOW,
         warm_up: WARM_UP,
         drain: DRAIN,
+        idle: IDLE,
+        turn_block: TURNS,
         clock: &|| now.get(),
     };
     let calls = RefCell::new(Vec::new());
     let events = RefCell::new(Vec::new());
     let mut rig = FakeRig {
         script,
+        turn_script: turn_script.unwrap_or(|_| Fate::Fine),
+        has_turns: turn_script.is_some(),
         never_up,
         windows: 0,
         interrupted: &interrupted,

@@ -18,10 +18,17 @@ impl Stopping for Enough {
         self.told.push(format!("launch {}", launch.launch));
     }
 
-    fn block_done(&mut self, windows: &[Window]) {
-        let block = windows.first().map(|window| window.place.block);
-        assert!(windows.iter().all(|w| Some(w.place.block) == block));
-        self.told.push(format!("{} windows", windows.len()));
+    fn block_done(&mut self, measured: &[Entry]) {
+        let windows = measured.iter().filter_map(|entry| match entry {
+            Entry::Window(window) => Some(window.place.block),
+            _ => None,
+        });
+        let windows: Vec<u32> = windows.collect();
+        assert!(windows.windows(2).all(|two| two[0] == two[1]));
+        self.told.push(match windows.as_slice() {
+            [] => format!("{} entries", measured.len()),
+            windows => format!("{} windows", windows.len()),
+        });
         self.blocks += 1;
     }
 
