@@ -9,7 +9,7 @@ use crate::samples;
 
 const HEADER_BYTES: u64 = 16;
 
-/// A run of three blocks, with entries of every kind around them.
+/// A run of three blocks of windows and two of turns, with other entries around them.
 fn sample(path: &std::path::Path) -> RunDir {
     let run = samples::create(path);
     let mut writer = JournalWriter::create(&run).unwrap();
@@ -18,6 +18,9 @@ fn sample(path: &std::path::Path) -> RunDir {
         .unwrap();
     for block in 0..3 {
         samples::write_block(&mut writer, block, 4);
+    }
+    for block in 3..5 {
+        samples::write_turns(&mut writer, block);
     }
     writer
         .push(&Entry::Delivered(Delivered::default()))
@@ -34,11 +37,21 @@ fn blocks(entries: &[Entry]) -> usize {
         .count()
 }
 
-fn windows(entries: &[Entry]) -> usize {
-    entries
-        .iter()
-        .filter(|e| matches!(e, Entry::Window(_)))
-        .count()
+/// Whether all windows and turns belong to a block that is whole: four windows, or turns.
+fn is_of_whole_blocks(entries: &[Entry]) -> bool {
+    let (mut windows, mut turns) = (0, 0);
+    for entry in entries {
+        match entry {
+            Entry::Window(_) => windows += 1,
+            Entry::Turns(_) => turns += 1,
+            Entry::BlockDone { .. } if [(4, 0), (0, 1)].contains(&(windows, turns)) => {
+                (windows, turns) = (0, 0);
+            }
+            Entry::BlockDone { .. } => return false,
+            _ => {}
+        }
+    }
+    (windows, turns) == (0, 0)
 }
 
 #[test]
@@ -48,7 +61,7 @@ fn a_cut_at_any_byte_loses_at_most_the_last_block() {
     let path = run.path().join("journal.bin");
     let whole = fs::read(&path).unwrap();
     let all = Journal::read(&run).unwrap().entries;
-    assert_eq!((blocks(&all), windows(&all)), (3, 12));
+    assert_eq!((blocks(&all), is_of_whole_blocks(&all)), (5, true));
 
     let mut longest = 0;
     for length in 0..=whole.len() {
@@ -60,9 +73,8 @@ fn a_cut_at_any_byte_loses_at_most_the_last_block() {
             entries.len() >= longest,
             "cut to {length}: fewer entries than cut shorter"
         );
-        assert_eq!(
-            windows(entries),
-            4 * blocks(entries),
+        assert!(
+            is_of_whole_blocks(entries),
             "cut to {length}: an incomplete block"
         );
         let kept = length as u64 - recorded.cut.map_or(0, |cut| cut.bytes);
@@ -105,7 +117,7 @@ fn a_growing_journal_can_be_read_on_at_any_byte() {
             read.extend(journal.by_ref().map(Result::unwrap));
             assert!(is_more || read.len() == before, "{length}");
             assert!(all.starts_with(&read), "grown to {length}");
-            assert_eq!(windows(&read), 4 * blocks(&read), "grown to {length}");
+            assert!(is_of_whole_blocks(&read), "grown to {length}");
         }
         assert_eq!(read, all);
         assert_eq!(journal.ending(), Some(&Ending::Complete));
@@ -115,7 +127,7 @@ fn a_growing_journal_can_be_read_on_at_any_byte() {
 }
 
 #[test]
-fn windows_without_a_mark_are_an_unfinished_block() {
+fn windows_and_turns_without_a_mark_are_an_unfinished_block() {
     let dir = tempfile::tempdir().unwrap();
     let run = sample(dir.path());
     let path = run.path().join("journal.bin");
@@ -127,8 +139,8 @@ fn windows_without_a_mark_are_an_unfinished_block() {
         })
         .filter(|cause| *cause == CutCause::UnfinishedBlock)
         .collect();
-    // Once after each of the twelve windows.
-    assert_eq!(causes.len(), 12);
+    // Once after each of the twelve windows, and after both blocks of turns.
+    assert_eq!(causes.len(), 14);
     causes.dedup();
     assert_eq!(causes, [CutCause::UnfinishedBlock]);
 }

@@ -78,14 +78,14 @@ fn a_file_of_another_version_is_read_or_named() {
         ),
         (
             "an older format",
-            "\"format\": 4",
+            "\"format\": 5",
             "\"format\": 2",
             Some("is in format 2, as windage 0.1.0 wrote it"),
         ),
         (
             "a newer format",
-            "\"format\": 4",
             "\"format\": 5",
+            "\"format\": 6",
             Some("use that version, or measure again"),
         ),
         ("not JSON", "{", "<", Some("is damaged")),

@@ -158,10 +158,10 @@ fn another_format_is_named_and_another_file_is_refused() {
     let table = [
         (
             header(1),
-            "is in format 1, as windage 0.1.0 wrote it, but this windage reads only format 4; use \
+            "is in format 1, as windage 0.1.0 wrote it, but this windage reads only format 5; use \
              that version, or measure again",
         ),
-        (header(5), "is in format 5"),
+        (header(6), "is in format 6"),
         (
             b"PK\x03\x04 and so on, and on".to_vec(),
             "is damaged: it does not begin like a journal",

@@ -114,6 +114,56 @@ fn a_run_resumed_after_any_cut_has_every_window_once() {
 }
 
 #[test]
+fn a_run_resumes_at_the_block_of_turns_that_was_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    samples::write_block(&mut writer, 0, 2);
+    let marks: Vec<u64> = (1..3)
+        .map(|block| {
+            samples::write_turns(&mut writer, block);
+            fs::metadata(run.path().join("journal.bin")).unwrap().len()
+        })
+        .collect();
+    drop(writer);
+    let path = run.path().join("journal.bin");
+    let whole = fs::read(&path).unwrap();
+    let ends_ns = [1, 2].map(|block| {
+        let turns = samples::turns(block);
+        turns.started_ns + turns.lasted_ns
+    });
+    let [first, second] = [marks[0], marks[1]].map(|mark| usize::try_from(mark).unwrap());
+    let table = [
+        (first, 2, ends_ns[0], "after the first"),
+        (first + 1, 2, ends_ns[0], "at the beginning of the second"),
+        (second - 1, 2, ends_ns[0], "before the end of its mark"),
+        (second, 3, ends_ns[1], "after both"),
+    ];
+    for (length, next_block, until_ns, why) in table {
+        fs::write(&path, &whole[..length]).unwrap();
+        let (mut writer, resumed) = JournalWriter::append_to(&run).unwrap();
+        assert_eq!(
+            (resumed.next_block, resumed.measured_until_ns),
+            (next_block, until_ns),
+            "{why}"
+        );
+        for block in next_block..4 {
+            samples::write_turns(&mut writer, block);
+        }
+        drop(writer);
+        let entries = Journal::read(&run).unwrap().entries.into_iter();
+        let blocks = entries.filter_map(|entry| match entry {
+            Entry::Turns(turns) => Some(turns.block),
+            _ => None,
+        });
+        assert_eq!(Vec::from_iter(blocks), [1, 2, 3], "{why}");
+        // The histogram logs belong to the windows alone.
+        let intervals = read_histograms(&run, Timing::ServiceTime).unwrap().count();
+        assert_eq!(intervals, 2, "{why}");
+    }
+}
+
+#[test]
 fn the_cut_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use hdrhistogram::Histogram;
-use windage_model::fixtures::place;
+use windage_model::fixtures::{place, turn_block};
 use windage_model::{
     ArmCpu, ArmIndex, CpuSource, Exchanges, LevelValue, LoadModel, MachineDelta, Metric, Outlier,
-    Place, StatusClasses, Window, WindowCpu,
+    Place, StatusClasses, TurnBlock, Window, WindowCpu,
 };
 use windage_record::{
-    DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed, RunDir,
-    RunPart, StopScope, fixtures,
+    DesignScope, Entry, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed,
+    RunDir, RunPart, StopScope, TurnScope, fixtures,
 };
 
 pub(crate) fn manifest() -> Manifest {
@@ -38,6 +38,12 @@ pub(crate) fn manifest() -> Manifest {
         design: DesignScope {
             rounds: 3,
             blocks_per_round: 20,
+            turns: Some(TurnScope {
+                blocks_per_round: 12,
+                block_ns: 1_000_000_000,
+                turn_ns: Some(10_000_000),
+                turn_requests: None,
+            }),
             warmup_ns: 1_000_000_000,
             drain_ns: 1_000_000_000,
             idle_ns: 500_000_000,
@@ -160,6 +166,21 @@ pub(crate) fn push_windows(writer: &mut JournalWriter, block: u32, windows: u32)
         let window = window(block, position, u16::try_from(position % 3).unwrap());
         let times = histogram(&window);
         writer.window(&window, &times, &times).unwrap();
+    }
+}
+
+/// Ends a block of turns.
+pub(crate) fn write_turns(writer: &mut JournalWriter, block: u32) {
+    writer.push(&Entry::Turns(turns(block))).unwrap();
+    writer.commit_block(block).unwrap();
+}
+
+/// A block in which three arms took turns.
+pub(crate) fn turns(block: u32) -> TurnBlock {
+    TurnBlock {
+        // After the windows.
+        started_ns: 10_000_000_000 + u64::from(block) * 1_000_000_000,
+        ..turn_block(0, block, &[0, 1, 2])
     }
 }
 
