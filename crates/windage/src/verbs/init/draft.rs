@@ -260,8 +260,9 @@ impl Draft {
              # How long one arm is measured at a time; arms alternate in random order. Use longer\n\
              # windows if a request takes more than a few milliseconds.\n\
              window = \"100ms\"\n\
-             # How often all processes are launched afresh: launches differ by chance.\n\
-             rounds = 3\n\
+             # How often all processes are launched afresh: launches differ by chance,\n\
+             # and a verdict needs 13 of them.\n\
+             rounds = 14\n\
              # Total measuring time; more of it narrows the intervals.\n\
              for = \"60s\"\n\
              # A difference below this does not matter to you; its verdict is `negligible`.\n\
