@@ -19,7 +19,8 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, spa
 use prost::Message;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
-    ArmCpu, ArmIndex, CpuSource, Exchanges, Place, Warning, Window, WindowCpu, fixtures,
+    ArmCpu, ArmIndex, CpuSource, Exchanges, Place, TurnBlock, TurnOrder, Warning, Window,
+    WindowCpu, fixtures,
 };
 use windage_record::{
     Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
@@ -232,12 +233,16 @@ fn entries() -> Vec<Entry> {
         Entry::Window(window(off, vec![])),
         Entry::Window(window(otel, vec![warning()])),
         Entry::BlockDone { block: 0 },
+        Entry::Turns(turns()),
+        Entry::BlockDone { block: 1 },
         Entry::LaunchEnded(LaunchEnd {
             launch: 0,
             arms: vec![LaunchArmEnd {
                 arm: otel,
                 idle_cpu_ns: Some(70_000),
                 idle_ns: 500_000_000,
+                after_turns_ns: Some(90_000),
+                turns_drain_ns: 1_000_000_000,
                 ..LaunchArmEnd::default()
             }],
             own_rss_bytes: Some(28_000_000),
@@ -253,6 +258,15 @@ fn entries() -> Vec<Entry> {
             reason: "precise enough".to_owned(),
         }),
     ]
+}
+
+/// A block of turns in which one of two arms was still awake.
+fn turns() -> TurnBlock {
+    let mut turns = fixtures::turn_block(0, 1, &[0, 2]);
+    turns.order = TurnOrder::WithoutHeaviest;
+    turns.arms[1].is_awake = true;
+    turns.warnings = vec![warning()];
+    turns
 }
 
 fn warning() -> Warning {
