@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use windage_plan::{Design, OnDeath};
+use windage_plan::{Design, Interleaving, OnDeath, Turn};
 
 pub(super) fn design(order: Order, length: Length, seed: u64) -> Design {
     Design {
@@ -52,6 +52,68 @@ fn loads_take_turns_by_round_and_share_the_time() {
     let (one, two) = (RunOrder::new(&minute, 2, 1), RunOrder::new(&minute, 2, 2));
     assert_eq!((one.rounds(), one.blocks_per_round()), (3, 44));
     assert_eq!((two.rounds(), two.blocks_per_round()), (6, 22));
+}
+
+/// An order whose rounds have two blocks of windows, with this share of the time for them.
+fn interleaved(isolated: f64) -> RunOrder {
+    let mut design = design(Order::Mirrored, Length::Blocks(2), 1);
+    // Baseline and control: two blocks of four windows last 896 ms.
+    design.interleaving = Some(Interleaving {
+        turn: Turn::Time(Duration::from_millis(10)),
+        block: Duration::from_millis(300),
+        isolated,
+    });
+    RunOrder::new(&design, 2, 1)
+}
+
+#[test]
+fn blocks_of_turns_follow_those_of_windows() {
+    // In each round: blocks of windows, then blocks of turns.
+    let table = [
+        (0.5, 2, 3, "as long in turns"),
+        (0.25, 2, 9, "three times as long"),
+        (0.9, 2, 1, "at least one block of turns"),
+        (0.0, 0, 2, "turns alone: the plan's number"),
+    ];
+    for (isolated, windows, turns, why) in table {
+        let order = interleaved(isolated);
+        assert_eq!(order.turn_blocks_per_round(), turns, "{why}");
+        assert_eq!(order.blocks_per_round(), windows + turns, "{why}");
+        for block in 0..3 * (windows + turns) {
+            let is_of_turns = block % (windows + turns) >= windows;
+            assert_eq!(order.is_of_turns(block), is_of_turns, "{why}: {block}");
+            assert_eq!(order.turns(block).is_some(), is_of_turns, "{why}: {block}");
+            assert_eq!(order.block(block).is_empty(), is_of_turns, "{why}: {block}");
+        }
+    }
+}
+
+#[test]
+fn the_rest_of_a_round_is_counted_by_kind() {
+    let blocks = |windows, first_turns, turns| Blocks {
+        windows,
+        first_turns,
+        turns,
+    };
+    let order = interleaved(0.5);
+    assert_eq!(order.in_a_round(), blocks(2, 1, 2));
+    let left = [
+        (5, blocks(0, 0, 0), "a round is over"),
+        (6, blocks(1, 1, 2), "one block of windows is done"),
+        (7, blocks(0, 1, 2), "turns are next"),
+        (8, blocks(0, 0, 2), "the first turns are done"),
+        (9, blocks(0, 0, 1), "the last block"),
+        (10, blocks(0, 0, 0), "another round is over"),
+    ];
+    for (done, expected, why) in left {
+        assert_eq!(order.left_in_round(done), expected, "{why}");
+    }
+    let order = interleaved(0.0);
+    assert_eq!(order.in_a_round(), blocks(0, 1, 1));
+    assert_eq!(order.left_in_round(3), blocks(0, 0, 1), "turns alone");
+    let order = mirrored(3, 1);
+    assert_eq!(order.in_a_round(), blocks(12, 0, 0));
+    assert_eq!(order.left_in_round(13), blocks(11, 0, 0), "windows alone");
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Services<'_, '_> {
         Ok(driven)
     }
 
-    /// Notes how many requests or iterations an arm completes per second.
+    /// Notes the requests or iterations per second that an arm completes.
     pub(super) fn note_rate(&mut self, arm: ArmIndex, driven: &Driven) {
         let (exchanges, lasted_ns) = (&driven.report.exchanges, driven.report.duration_ns);
         let achieved_per_s = exchanges.achieved_per_s(lasted_ns);

@@ -233,3 +233,53 @@ fn load_facts(
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windage_model::fixtures;
+
+    #[test]
+    fn the_heaviest_arm_is_the_treatment_with_the_most_cpu_per_request() {
+        // By arm: CPU in µs and requests, in two blocks together.
+        type Spent = &'static [(u64, u64)];
+        let table: [(Spent, Option<u16>, &str); 6] = [
+            (&[], None, "nothing is known yet"),
+            (&[(900, 10), (900, 10)], None, "no treatment"),
+            (&[(900, 10), (900, 10), (10, 10)], Some(2), "the only one"),
+            (
+                &[(10, 10), (10, 10), (500, 100), (100, 10), (20, 10)],
+                Some(3),
+                "per request, not in all",
+            ),
+            (
+                &[(10, 10), (10, 10), (20, 10), (900, 0)],
+                Some(2),
+                "an arm without an answer has no cost per request",
+            ),
+            (&[(10, 10), (10, 10), (0, 0)], None, "no treatment answered"),
+        ];
+        for (spent, expected, why) in table {
+            let mut so_far = TurnsSoFar::default();
+            let arms: Vec<u16> = (0u16..).zip(spent).map(|(arm, _)| arm).collect();
+            for block in 0..2 {
+                let mut block = fixtures::turn_block(0, block, &arms);
+                for (of, (cpu_us, requests)) in block.arms.iter_mut().zip(spent) {
+                    of.cpu_ns = Some(cpu_us * 500);
+                    of.exchanges.completed = requests / 2;
+                }
+                so_far.take(&block);
+            }
+            assert_eq!(so_far.heaviest(), expected.map(ArmIndex), "{why}");
+        }
+    }
+
+    #[test]
+    fn cpu_that_can_not_be_read_is_not_heavy() {
+        let mut so_far = TurnsSoFar::default();
+        let mut block = fixtures::turn_block(0, 0, &[0, 1, 2, 3]);
+        block.arms[2].cpu_ns = None;
+        so_far.take(&block);
+        assert_eq!(so_far.heaviest(), Some(ArmIndex(3)));
+    }
+}
