@@ -41,8 +41,8 @@ pub enum TurnRhythm {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnsReport {
     /// The counts of each member, in the order of [`Turns::targets`]. `intended` is `sent` plus
-    /// `dropped`. Send lag, stalls and what the kernel did to the generator's thread can't be told
-    /// apart by member: they are 0 or `None` here.
+    /// `dropped`. Send lag, stalls and what the kernel did to the generator's thread belong to no
+    /// single member: they are 0 or `None` here.
     pub members: Vec<Exchanges>,
     /// The whole run: the sum of its members, and what concerns the generator.
     pub report: RunReport,

@@ -8,10 +8,6 @@ use crate::Delivered;
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all entries are windows; boxing each would cost more than it saves"
-)]
 pub enum Entry {
     /// All processes of a round are up.
     LaunchStarted(Launch),
