@@ -14,10 +14,11 @@ use crate::parallel::of_each_arm;
 use crate::quantiles::{RESPONSE_TIME, SERVICE_TIME, Timed};
 use crate::records::Records;
 use crate::run::Run;
+use crate::windows::OwnCpu;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
     agents, course, family, fidelity, interference, metrics, per_span, planning, profiles, script,
-    self_reported, stages, validity,
+    self_reported, stages, totals, validity,
 };
 
 /// A subject that keeps at least this share of its cores busy is saturated.
@@ -318,14 +319,24 @@ fn leave_out_typical(run: &Run<'_>, metrics: &mut BTreeMap<Metric, MetricAnalysi
 
 /// Warnings about CPU figures: deferred cost that is unknown or had not ended.
 fn warning_cpu(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
-    for metric in [Metric::CpuPerRequest, Metric::CpuPerIteration] {
-        if let Some(of_cpu) = metrics.get_mut(&metric) {
-            of_cpu.validity.reasons.extend(
-                validity::of_cpu(&run.records.ledgers, arm)
-                    .into_iter()
-                    .map(Reason::from),
-            );
+    let (records, turns) = (run.records, &run.records.turns);
+    let of_windows = validity::deferred_of_windows(&records.ledgers, arm);
+    let of_whole = match turns.is_empty() {
+        true => of_windows.clone(),
+        false => {
+            let known = totals::interleaved(run, arm, &[arm]).len();
+            validity::deferred_unknown(turns.launches_of(arm), known)
         }
+    };
+    let not_drained = validity::not_drained(&records.ledgers, arm);
+    for (metric, of_cpu) in metrics {
+        let unknown = match metric {
+            Metric::CpuPerRequest | Metric::CpuPerIteration => &of_whole,
+            Metric::CpuPerRequestIsolated | Metric::CpuPerIterationIsolated => &of_windows,
+            _ => continue,
+        };
+        let found = unknown.iter().chain(&not_drained).cloned();
+        of_cpu.validity.reasons.extend(found.map(Reason::from));
     }
 }
 
@@ -351,16 +362,19 @@ fn is_time(metric: Metric) -> bool {
 }
 
 fn own_cost(records: &Records) -> OwnCost {
-    let windows = &records.windows;
-    let time_ns = windows.duration_ns as f64;
-    let own = &windows.own;
-    if time_ns <= 0.0 {
+    let (windows, turns) = (&records.windows, &records.turns);
+    let load_ns = windows.duration_ns as f64 + turns.load_ns as f64;
+    let of_both = |of: fn(&OwnCpu) -> f64| of(&windows.own) + of(&turns.own);
+    let read_over_ns = of_both(|own| own.read_over_ns);
+    if load_ns <= 0.0 || read_over_ns <= 0.0 {
         return OwnCost::default();
     }
+    let [generator_ns, sink_ns] = [of_both(|own| own.generator_ns), of_both(|own| own.sink_ns)];
+    let rest_ns = (of_both(|own| own.all_ns) - generator_ns - sink_ns).max(0.0);
     OwnCost {
-        generator_cores: own.generator_ns / time_ns,
-        sink_cores: own.sink_ns / own.read_over_ns,
-        rest_cores: (own.all_ns - own.generator_ns - own.sink_ns).max(0.0) / own.read_over_ns,
+        generator_cores: generator_ns / load_ns,
+        sink_cores: sink_ns / read_over_ns,
+        rest_cores: rest_ns / read_over_ns,
         rss_bytes: records
             .ends
             .iter()

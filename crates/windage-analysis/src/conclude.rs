@@ -82,7 +82,11 @@ pub(crate) fn difference(
 ) -> Result<Difference, Missing> {
     let missing = match &of.location {
         _ if arm == ArmIndex::BASELINE => Missing::Baseline,
-        Err(TwoLevelError::NoValues) if of.baseline == Some(0.0) => Missing::BaselineZero,
+        // Less idle CPU, a baseline may be below zero.
+        Err(TwoLevelError::NoValues) if of.baseline.is_some_and(|of| of <= 0.0) => {
+            Missing::BaselineZero
+        }
+        Err(TwoLevelError::NoValues) if of.arm.is_some_and(|of| of < 0.0) => Missing::NoneComputed,
         Err(TwoLevelError::NoValues) if of.baseline.is_some() && of.arm.is_some() => {
             Missing::NeverTogether
         }
@@ -273,7 +277,12 @@ fn minimum_detectable_effect(location: &TwoLevel, rules: Rules) -> Option<f64> {
 /// Further measuring time that a verdict needs, in seconds.
 fn time_needed_s(of: &Comparison, launches_needed: Option<usize>, rules: Rules) -> Option<f64> {
     let location = of.location.as_ref().ok()?;
-    let of_launches = launches_needed.map(|needed| needed as f64 / location.launches as f64);
+    let launches = match of.totals {
+        // Blocks of a single launch may stand in for launches in its location.
+        Some(_) => of.rounds,
+        None => location.launches,
+    };
+    let of_launches = launches_needed.map(|needed| needed as f64 / launches.max(1) as f64);
     let factor = match (&of.totals, rules.sequence) {
         (Some(totals), false) if of.rounds > 1 => {
             let rule = VerdictRule::of_shares(rules.margin);

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use windage_model::fixtures::place;
 use windage_model::{
-    ArmCpu, ArmIndex, CpuSource, Exchanges, MachineDelta, Reason, Window, WindowCpu,
+    ArmCpu, ArmIndex, CpuSource, Exchanges, MachineDelta, Reason, TurnBlock, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
@@ -22,6 +22,7 @@ pub(crate) struct Recorded {
     pub(crate) manifest: Manifest,
     pub(crate) launches: Vec<Launch>,
     pub(crate) windows: Vec<Window>,
+    pub(crate) turns: Vec<TurnBlock>,
     pub(crate) ends: Vec<LaunchEnd>,
     pub(crate) delivered: Vec<Delivered>,
     /// What programs report about themselves, and what their processes used.
@@ -37,14 +38,13 @@ impl Recorded {
     /// The same for each load of the run.
     pub(crate) fn gathered_by_load(&self) -> Vec<Records> {
         let launches = self.launches.iter().cloned().map(Entry::LaunchStarted);
-        let windows = self.windows.iter().cloned().map(Entry::Window);
         let ends = self.ends.iter().cloned().map(Entry::LaunchEnded);
         let delivered = self.delivered.iter().cloned().map(Entry::Delivered);
         let version = Entry::Version {
             of: "app".to_owned(),
             text: "app 1.2.3".to_owned(),
         };
-        let entries = launches.chain(windows).chain(ends).chain(delivered);
+        let entries = launches.chain(self.measured()).chain(ends).chain(delivered);
         let entries = entries.chain(self.reported.iter().cloned());
         let entries = entries.chain([version]).map(Ok::<_, Infallible>);
         let host = serde_json::json!({"kernel": "6.18.0"});
@@ -53,6 +53,13 @@ impl Recorded {
             records.ending = Some(Ending::Complete);
         }
         all
+    }
+
+    /// What its blocks recorded.
+    pub(crate) fn measured(&self) -> Vec<Entry> {
+        let windows = self.windows.iter().cloned().map(Entry::Window);
+        let turns = self.turns.iter().cloned().map(Entry::Turns);
+        windows.chain(turns).collect()
     }
 }
 
@@ -185,6 +192,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
         manifest,
         launches: Vec::new(),
         windows: Vec::new(),
+        turns: Vec::new(),
         ends: Vec::new(),
         delivered: Vec::new(),
         reported: Vec::new(),

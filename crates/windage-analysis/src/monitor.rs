@@ -170,7 +170,7 @@ mod tests {
     /// A monitor after so many rounds of ten blocks.
     fn monitor(rounds: u32, half_width: f64) -> Monitor {
         let recorded = fixture::records(rounds);
-        let mut manifest = recorded.manifest;
+        let mut manifest = recorded.manifest.clone();
         manifest.design.stop = Some(StopScope {
             metric: Metric::CpuPerRequest,
             half_width,
@@ -180,7 +180,7 @@ mod tests {
         for launch in &recorded.launches {
             monitor.launched(launch);
         }
-        monitor.block_done(&recorded.windows);
+        monitor.block_done(&recorded.measured());
         for end in &recorded.ends {
             monitor.launch_ended(end);
         }
@@ -220,7 +220,7 @@ mod tests {
             window.place.launch = 0;
             window.place.round = 0;
         }
-        let mut manifest = recorded.manifest;
+        let mut manifest = recorded.manifest.clone();
         manifest.design.rounds = 1;
         let mut still_needed = Vec::new();
         for half_width in [0.000_2, 0.000_1] {
@@ -231,7 +231,7 @@ mod tests {
             });
             let mut monitor = Monitor::new(manifest.clone()).unwrap();
             monitor.launched(&recorded.launches[0]);
-            monitor.block_done(&recorded.windows);
+            monitor.block_done(&recorded.measured());
             monitor.enough();
             let run = monitor.records.clone();
             assert_eq!(run.windows.measured.len(), 40 * 10 * 6);

@@ -116,6 +116,7 @@ impl Records {
     pub(crate) fn empty(manifest: Manifest, host: serde_json::Value) -> Records {
         Records {
             windows: Windows::of_arms(manifest.arms.len()),
+            turns: Turns::of_arms(manifest.arms.len()),
             manifest,
             host,
             launches: Vec::new(),
@@ -130,7 +131,6 @@ impl Records {
             ending: None,
             cut_bytes: 0,
             histogram_bytes: [0; 2],
-            turns: Turns::default(),
             in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),
         }

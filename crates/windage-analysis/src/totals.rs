@@ -66,18 +66,18 @@ pub(crate) fn comparisons(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparis
     if run.records.turns.is_empty() {
         return vec![(whole, isolated(run, arm))];
     }
+    let of_arm = interleaved(run, arm, &[arm]);
+    let of_baseline = interleaved(run, ArmIndex::BASELINE, &[arm]);
     let turns = |of: fn(Parts) -> f64| {
-        let of_arm = interleaved(run, arm, arm);
-        let of_baseline = interleaved(run, ArmIndex::BASELINE, arm);
-        let value = |parts: BTreeMap<u32, Parts>| -> BTreeMap<u32, f64> {
-            parts
-                .into_iter()
-                .map(|(launch, parts)| (launch, of(parts)))
-                .collect()
+        let value = |parts: &BTreeMap<u32, Parts>| -> BTreeMap<u32, f64> {
+            let parts = parts.iter();
+            parts.map(|(launch, parts)| (*launch, of(*parts))).collect()
         };
-        let usable = run.records.turns.usable(arm);
-        let found = compare(&value(of_arm), &value(of_baseline), usable);
-        with_blocks(run, arm, found)
+        let (arm_us, baseline_us) = (value(&of_arm), value(&of_baseline));
+        let found = compare(&arm_us, &baseline_us, run.records.turns.usable_of(arm));
+        let is_compared =
+            |launch| of_arm.contains_key(&launch) && of_baseline.contains_key(&launch);
+        with_blocks(run, arm, is_compared, found)
     };
     let mut found = vec![(whole, turns(Parts::whole_us))];
     if !is_batch {
@@ -101,8 +101,8 @@ pub(crate) fn whole_cpu(run: &Run<'_>, arm: ArmIndex) -> Comparison {
     }
 }
 
-/// CPU per request by launch from turns, over the blocks in which `with` had turns as well.
-pub(crate) fn interleaved(run: &Run<'_>, arm: ArmIndex, with: ArmIndex) -> BTreeMap<u32, Parts> {
+/// CPU per request by launch from turns, over the blocks in which all of `with` had turns as well.
+pub(crate) fn interleaved(run: &Run<'_>, arm: ArmIndex, with: &[ArmIndex]) -> BTreeMap<u32, Parts> {
     let idle = run.records.ledgers.by_launch(arm, Ledger::idle_cores);
     let totals = run.records.turns.totals(arm, with).into_iter();
     let parts = totals.filter_map(|(launch, totals)| {
@@ -120,7 +120,7 @@ pub(crate) fn interleaved(run: &Run<'_>, arm: ArmIndex, with: ArmIndex) -> BTree
 }
 
 /// Requests per second that one arm alone gets: the plan's rate, or what it completed in windows of
-/// its own. `None` if neither is known.
+/// its own, or, in a run without any, in the time of its turns. `None` if none is known.
 fn rate_alone(run: &Run<'_>, arm: ArmIndex) -> Option<f64> {
     let planned = run.records.manifest.load.rate_per_s;
     let in_windows = || {
@@ -128,7 +128,9 @@ fn rate_alone(run: &Run<'_>, arm: ArmIndex) -> Option<f64> {
         let lasted_ns = run.records.windows.arms[arm.get()].duration_ns;
         (lasted_ns > 0.0).then(|| load.completed as f64 * 1e9 / lasted_ns)
     };
-    planned.or_else(in_windows).filter(|rate| *rate > 0.0)
+    let in_turns = || run.records.turns.rate_per_s(arm);
+    let found = planned.or_else(in_windows).filter(|rate| *rate > 0.0);
+    found.or_else(in_turns).filter(|rate| *rate > 0.0)
 }
 
 /// CPU per request by launch from isolated windows, in microseconds. Idle CPU is part of a window's
@@ -167,12 +169,21 @@ fn isolated(run: &Run<'_>, arm: ArmIndex) -> Comparison {
 
 /// Adds what blocks of turns show: the scatter within launches, and the only interval that a single
 /// launch has.
-fn with_blocks(run: &Run<'_>, arm: ArmIndex, found: Comparison) -> Comparison {
+///
+/// In a run that may stop early a single launch has no interval: blocks at first and launches later
+/// would be two sequences.
+fn with_blocks(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    is_compared: impl Fn(u32) -> bool,
+    found: Comparison,
+) -> Comparison {
     let pair = |block: &KeptBlock| {
         let (baseline, arm) = (block.cpu_us(ArmIndex::BASELINE)?, block.cpu_us(arm)?);
         (!block.is_void).then_some(PairedTotals { baseline, arm })
     };
     let launches = run.records.turns.by_launch();
+    let launches = launches.filter(|(launch, _)| is_compared(*launch));
     let launches: BTreeMap<u32, Vec<PairedTotals>> = launches
         .map(|(launch, blocks)| (launch, blocks.iter().filter_map(pair).collect()))
         .collect();
@@ -190,7 +201,9 @@ fn with_blocks(run: &Run<'_>, arm: ArmIndex, found: Comparison) -> Comparison {
         advice: None,
     });
     let alone = match (by_launch.as_slice(), found.arm.zip(found.baseline)) {
-        ([blocks], Some((arm, baseline))) => within_launch(blocks, PairedTotals { baseline, arm }),
+        ([blocks], Some((arm, baseline))) if !run.rules.sequence => {
+            within_launch(blocks, PairedTotals { baseline, arm })
+        }
         _ => None,
     };
     Comparison {
@@ -210,7 +223,7 @@ fn within_launch(blocks: &[PairedTotals], totals: PairedTotals) -> Option<TotalE
     let mut found = effect(blocks).ok()?;
     found.difference.estimate = totals.arm - totals.baseline;
     found.relative.estimate = totals.arm / totals.baseline - 1.0;
-    Some(found)
+    (totals.baseline > 0.0 && totals.arm > 0.0).then_some(found)
 }
 
 /// In-window and deferred cost of a typical request: log ratios within blocks, trimmed, shifted in
@@ -237,9 +250,20 @@ pub(crate) fn compare(
     };
     let pairs: Vec<PairedTotals> = arm.iter().filter_map(pair).collect();
     let totals = effect(&pairs);
+    // Both figures are of the same launches, so that their difference is the effect.
+    let (baseline_us, arm_us) = match pairs.is_empty() {
+        true => (
+            mean(baseline.values().copied()),
+            mean(arm.values().copied()),
+        ),
+        false => (
+            mean(pairs.iter().map(|pair| pair.baseline)),
+            mean(pairs.iter().map(|pair| pair.arm)),
+        ),
+    };
     Comparison {
-        baseline: mean(baseline.values().copied()),
-        arm: mean(arm.values().copied()),
+        baseline: baseline_us,
+        arm: arm_us,
         location: totals.as_ref().map(as_log_ratio).map_err(|why| match why {
             TotalsError::OneLaunch => TwoLevelError::OneValue,
             TotalsError::NoLaunches | TotalsError::NotFinite { .. } | TotalsError::BaselineZero => {

@@ -2,21 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Soundness, TurnBlock, TurnOrder};
+use windage_model::{ArmIndex, Bottleneck, Soundness, TurnBlock, TurnOrder, Warning};
 use windage_record::LaunchEnd;
 
-use crate::windows::Noted;
+use crate::windows::{Noted, OwnCpu};
 
 /// What is compared of one block of turns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KeptBlock {
-    pub(crate) launch: u32,
     pub(crate) order: TurnOrder,
     pub(crate) is_void: bool,
-    /// Requests of a turn, see [`TurnBlock::turn`].
-    pub(crate) turn: u64,
     /// Between its readings, in nanoseconds.
     lasted_ns: f64,
+    /// The length of its load, in nanoseconds.
+    load_ns: f64,
     /// By arm.
     arms: Vec<ArmBlock>,
 }
@@ -38,21 +37,50 @@ impl KeptBlock {
 
     /// An arm's CPU per request within the block, in microseconds; `None` without requests.
     pub(crate) fn cpu_us(&self, arm: ArmIndex) -> Option<f64> {
+        self.cpu_of_requests_us(arm, 0.0)
+    }
+
+    /// The same without what the arm uses anyway.
+    pub(crate) fn cpu_of_requests_us(&self, arm: ArmIndex, idle_cores: f64) -> Option<f64> {
         let of = self.arms.get(arm.get()).filter(|of| of.completed > 0)?;
-        Some(of.cpu_ns? as f64 / 1e3 / of.completed as f64)
+        let cpu_ns = of.cpu_ns? as f64 - idle_cores * self.lasted_ns;
+        Some(cpu_ns / 1e3 / of.completed as f64)
+    }
+
+    /// The time in which an arm had load, in nanoseconds: the arms that take turns share the block's
+    /// load in equal parts. `None` without a turn.
+    fn load_of_ns(&self, arm: ArmIndex) -> Option<f64> {
+        let takers = self.arms.iter().filter(|of| of.turns > 0).count();
+        self.has(arm).then(|| self.load_ns / takers as f64)
     }
 }
 
 /// The blocks of turns of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Turns {
-    pub(crate) blocks: Vec<KeptBlock>,
+    /// Arms of the manifest; others are left out.
+    arms: usize,
+    /// In order, by launch.
+    launches: BTreeMap<u32, Vec<KeptBlock>>,
+    /// All blocks.
+    pub(crate) count: usize,
+    /// Blocks that are not void.
+    pub(crate) usable: usize,
     /// Blocks with a warning about the run.
     pub(crate) with_warnings: usize,
     /// Warnings by kind.
     pub(crate) warnings: Noted,
+    /// Requests of a turn in the first block, see [`TurnBlock::turn`].
+    pub(crate) turn: u64,
     /// The length of all load, in nanoseconds.
     pub(crate) load_ns: u64,
+    /// Starts that the schedule asked for in usable blocks, and requests completed there.
+    pub(crate) intended: u64,
+    pub(crate) completed: u64,
+    /// How many blocks below their rate name each bottleneck.
+    pub(crate) bottlenecks: BTreeMap<Bottleneck, usize>,
+    /// CPU of Windage in all blocks.
+    pub(crate) own: OwnCpu,
     /// Failed requests and requests sent, by arm.
     failed: BTreeMap<ArmIndex, (u64, u64)>,
     /// After the last block of each launch until nothing was deferred any more: time and CPU.
@@ -71,31 +99,66 @@ pub(crate) struct Totals {
 }
 
 impl Turns {
+    /// Empty, for so many arms.
+    pub(crate) fn of_arms(arms: usize) -> Turns {
+        Turns {
+            arms,
+            ..Turns::default()
+        }
+    }
+
     /// Adds a block.
     pub(crate) fn take(&mut self, block: &TurnBlock) {
-        let arms = block.arms.iter().map(|of| of.arm.get() + 1).max();
-        let mut of_arms = vec![ArmBlock::default(); arms.unwrap_or(0)];
+        let is_void = block.soundness() == Soundness::Void;
+        let mut of_arms = vec![ArmBlock::default(); self.arms];
         for of in &block.arms {
-            of_arms[of.arm.get()] = ArmBlock {
+            let Some(kept) = of_arms.get_mut(of.arm.get()) else {
+                continue;
+            };
+            *kept = ArmBlock {
                 turns: of.turns,
                 completed: of.exchanges.completed,
                 cpu_ns: of.cpu_ns,
             };
             let (failed, sent) = self.failed.entry(of.arm).or_default();
-            *failed += of.exchanges.failed();
-            *sent += of.exchanges.sent;
+            *failed = failed.saturating_add(of.exchanges.failed());
+            *sent = sent.saturating_add(of.exchanges.sent);
         }
+        if self.count == 0 {
+            self.turn = block.turn;
+        }
+        self.count += 1;
         self.load_ns = self.load_ns.saturating_add(block.load_ns);
+        self.own.generator_ns += block.generator_ns as f64;
+        self.own.sink_ns += block.sink_ns as f64;
+        self.own.all_ns += block.windage_ns as f64;
+        self.own.read_over_ns += block.lasted_ns as f64;
+        self.note_warnings(block);
+        if !is_void {
+            self.usable += 1;
+            self.intended = self.intended.saturating_add(block.exchanges.intended);
+            self.completed = self.completed.saturating_add(block.exchanges.completed);
+        }
+        self.launches
+            .entry(block.launch)
+            .or_default()
+            .push(KeptBlock {
+                order: block.order,
+                is_void,
+                lasted_ns: block.lasted_ns as f64,
+                load_ns: block.load_ns as f64,
+                arms: of_arms,
+            });
+    }
+
+    fn note_warnings(&mut self, block: &TurnBlock) {
         self.with_warnings += usize::from(!block.warnings.is_empty());
-        block.warnings.iter().for_each(|of| self.warnings.note(of));
-        self.blocks.push(KeptBlock {
-            launch: block.launch,
-            order: block.order,
-            is_void: block.soundness() == Soundness::Void,
-            turn: block.turn,
-            lasted_ns: block.lasted_ns as f64,
-            arms: of_arms,
-        });
+        for warning in &block.warnings {
+            self.warnings.note(warning);
+            if let Warning::RateNotReached { bottleneck, .. } = warning {
+                *self.bottlenecks.entry(*bottleneck).or_default() += 1;
+            }
+        }
     }
 
     /// Adds the readings at the end of a launch.
@@ -108,36 +171,43 @@ impl Turns {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.count == 0
     }
 
     /// Usable blocks in which an arm had turns.
-    pub(crate) fn usable(&self, arm: ArmIndex) -> usize {
-        let usable = |block: &&KeptBlock| !block.is_void && block.has(arm);
-        self.blocks.iter().filter(usable).count()
+    pub(crate) fn usable_of(&self, arm: ArmIndex) -> usize {
+        let blocks = self.launches.values().flatten();
+        blocks.filter(|block| is_usable(block, arm)).count()
     }
 
-    /// The totals of an arm by launch, over the blocks in which `with` had turns as well: arms are
-    /// compared over the same blocks. A launch whose end was not recorded has none, because what its
-    /// last block deferred is unknown.
-    pub(crate) fn totals(&self, arm: ArmIndex, with: ArmIndex) -> BTreeMap<u32, Totals> {
-        let mut found: BTreeMap<u32, Option<Totals>> = BTreeMap::new();
-        let compared = |block: &&KeptBlock| !block.is_void && (block.has(with) || !block.has(arm));
-        for block in self.blocks.iter().filter(compared) {
-            let of = block.arms.get(arm.get()).copied().unwrap_or_default();
-            let totals = found
-                .entry(block.launch)
-                .or_insert_with(|| self.after(block.launch, arm));
-            *totals = totals.zip(of.cpu_ns).map(|(sum, cpu_ns)| Totals {
-                cpu_ns: sum.cpu_ns + cpu_ns as f64,
-                time_ns: sum.time_ns + block.lasted_ns,
-                requests: sum.requests + of.completed as f64,
-            });
-        }
-        let known = found
-            .into_iter()
-            .filter_map(|(launch, of)| Some((launch, of?)));
-        known.filter(|(_, of)| of.requests > 0.0).collect()
+    /// Launches with a usable block in which an arm had turns.
+    pub(crate) fn launches_of(&self, arm: ArmIndex) -> usize {
+        let has = |blocks: &&Vec<KeptBlock>| blocks.iter().any(|block| is_usable(block, arm));
+        self.launches.values().filter(has).count()
+    }
+
+    /// The totals of an arm by launch, over the blocks in which all of `with` had turns as well:
+    /// arms are compared over the same blocks. What an arm that was left out used there was deferred
+    /// by its turns in others, and counts. A launch whose end was not recorded has no totals,
+    /// because what its last block deferred is unknown.
+    ///
+    /// Void blocks are left out with their requests and their time. What they deferred to the next
+    /// block counts there, as what was deferred to them does not: over a launch both are alike.
+    pub(crate) fn totals(&self, arm: ArmIndex, with: &[ArmIndex]) -> BTreeMap<u32, Totals> {
+        let compared = |block: &&KeptBlock| {
+            !block.is_void && (!block.has(arm) || with.iter().all(|with| block.has(*with)))
+        };
+        let of_launch = |(&launch, blocks): (&u32, &Vec<KeptBlock>)| {
+            let mut sum = self.after(launch, arm)?;
+            for block in blocks.iter().filter(compared) {
+                let of = block.arms.get(arm.get())?;
+                sum.cpu_ns += of.cpu_ns? as f64;
+                sum.time_ns += block.lasted_ns;
+                sum.requests += of.completed as f64;
+            }
+            (sum.requests > 0.0).then_some((launch, sum))
+        };
+        self.launches.iter().filter_map(of_launch).collect()
     }
 
     /// What an arm used after the last block of a launch.
@@ -150,16 +220,33 @@ impl Turns {
         })
     }
 
+    /// Requests per second that an arm gets while it has load; `None` without any.
+    pub(crate) fn rate_per_s(&self, arm: ArmIndex) -> Option<f64> {
+        let (mut completed, mut load_ns) = (0.0, 0.0);
+        let blocks = self.launches.values().flatten();
+        for block in blocks.filter(|block| !block.is_void) {
+            if let Some(of_arm_ns) = block.load_of_ns(arm) {
+                completed += block.arms[arm.get()].completed as f64;
+                load_ns += of_arm_ns;
+            }
+        }
+        (load_ns > 0.0).then(|| completed * 1e9 / load_ns)
+    }
+
     /// Failed requests of an arm, and requests sent to it.
     pub(crate) fn failed_and_sent(&self, arm: ArmIndex) -> (u64, u64) {
         self.failed.get(&arm).copied().unwrap_or_default()
     }
 
-    /// Usable blocks by launch, in order.
+    /// All blocks by launch, in order.
     pub(crate) fn by_launch(&self) -> impl Iterator<Item = (u32, &[KeptBlock])> {
-        let launches = self.blocks.chunk_by(|a, b| a.launch == b.launch);
-        launches.filter_map(|blocks| Some((blocks.first()?.launch, blocks)))
+        let launches = self.launches.iter();
+        launches.map(|(launch, blocks)| (*launch, blocks.as_slice()))
     }
+}
+
+fn is_usable(block: &KeptBlock, arm: ArmIndex) -> bool {
+    !block.is_void && block.has(arm)
 }
 
 #[cfg(test)]
@@ -185,24 +272,24 @@ mod tests {
 
     #[test]
     fn totals_are_of_all_blocks_and_of_what_they_deferred() {
-        let mut turns = Turns::default();
+        let mut turns = Turns::of_arms(3);
         for block in 0..3 {
             turns.take(&turn_block(0, block, &[0, 1, 2]));
         }
         turns.launch_ended(&end(0, 10_000_000));
-        let totals = turns.totals(ArmIndex(2), ArmIndex(2));
+        let totals = turns.totals(ArmIndex(2), &[ArmIndex(2)]);
         let expected = Totals {
             cpu_ns: 130e6,
             time_ns: 3.5e9,
             requests: 1200.0,
         };
         assert_eq!(totals, BTreeMap::from([(0, expected)]));
-        assert_eq!(turns.usable(ArmIndex(2)), 3);
+        assert_eq!(turns.usable_of(ArmIndex(2)), 3);
     }
 
     #[test]
     fn arms_are_compared_over_the_same_blocks() {
-        let mut turns = Turns::default();
+        let mut turns = Turns::of_arms(3);
         turns.take(&turn_block(0, 0, &[0, 1, 2]));
         let mut without = turn_block(0, 1, &[0, 1, 2]);
         without.order = TurnOrder::WithoutHeaviest;
@@ -211,7 +298,7 @@ mod tests {
         without.arms[2].cpu_ns = Some(3_000_000);
         turns.take(&without);
         turns.launch_ended(&end(0, 0));
-        let of = |arm, with| turns.totals(ArmIndex(arm), ArmIndex(with))[&0];
+        let of = |arm, with| turns.totals(ArmIndex(arm), &[ArmIndex(with)])[&0];
         assert_eq!(of(0, 1).requests, 800.0, "both have both blocks");
         assert_eq!(of(0, 2).requests, 400.0, "the other block has no arm 2");
         // What the left-out arm did in that block was deferred by its earlier turns.
@@ -242,10 +329,10 @@ mod tests {
         for (why, spoil, expected) in table {
             let (mut block, mut end) = (turn_block(0, 0, &[0, 1]), end(0, 5));
             spoil(&mut block, &mut end);
-            let mut turns = Turns::default();
+            let mut turns = Turns::of_arms(3);
             turns.take(&block);
             turns.launch_ended(&end);
-            let found = turns.totals(ArmIndex(0), ArmIndex(0));
+            let found = turns.totals(ArmIndex(0), &[ArmIndex(0)]);
             assert_eq!(!found.is_empty(), expected, "{why}");
         }
     }

@@ -48,8 +48,7 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
 }
 
 fn no_windows(records: &Records) -> Option<Warning> {
-    let has_turns = records.turns.blocks.iter().any(|block| !block.is_void);
-    (records.windows.usable == 0 && !has_turns).then_some(Warning::NoWindows {
+    (records.windows.usable == 0 && records.turns.usable == 0).then_some(Warning::NoWindows {
         windows: records.windows.count as u64,
     })
 }
@@ -60,7 +59,7 @@ fn arm_void(records: &Records) -> Option<Warning> {
     }
     let arms = records.manifest.arms.iter().zip(&records.windows.arms);
     let is_void = |(arm, kept): &(&ManifestArm, &OfArm)| {
-        kept.usable == 0 && records.turns.usable(arm.index) == 0
+        kept.usable == 0 && records.turns.usable_of(arm.index) == 0
     };
     let (void, usable): (Vec<_>, Vec<_>) = arms.partition(is_void);
     if void.is_empty() || usable.is_empty() {
@@ -162,14 +161,19 @@ fn starts_not_completed(records: &Records) -> Option<Warning> {
     if records.manifest.load.model != LoadModel::Open {
         return None;
     }
-    let (intended, completed) = (records.windows.intended, records.windows.completed);
+    let (windows, turns) = (&records.windows, &records.turns);
+    let intended = windows.intended.saturating_add(turns.intended);
+    let completed = windows.completed.saturating_add(turns.completed);
     let share = completed as f64 / intended.max(1) as f64;
-    let named = records.windows.bottlenecks.iter();
-    let most = named.max_by_key(|(_, windows)| **windows);
+    let mut named = windows.bottlenecks.clone();
+    for (bottleneck, blocks) in &turns.bottlenecks {
+        *named.entry(*bottleneck).or_default() += blocks;
+    }
+    let most = named.into_iter().max_by_key(|(_, times)| *times);
     (intended > 0 && share < RATE_SHARE).then_some(Warning::StartsNotCompleted {
         intended,
         completed,
-        bottleneck: most.map(|(bottleneck, _)| *bottleneck),
+        bottleneck: most.map(|(bottleneck, _)| bottleneck),
     })
 }
 
@@ -201,12 +205,12 @@ fn windows_with_warnings(records: &Records) -> Vec<Reason> {
         .filter(|(code, ..)| !has_turns || *code != WarningCode::OtherArmActive);
     let mut found = gather(of_run, windows.count, Stretches::Windows);
     let of_turns = turns.warnings.iter();
-    found.extend(gather(of_turns, turns.blocks.len(), Stretches::Blocks));
+    found.extend(gather(of_turns, turns.count, Stretches::Blocks));
     let bad = match has_turns {
         true => windows.with_own_warnings + turns.with_warnings,
         false => windows.with_warnings,
     };
-    let count = windows.count + turns.blocks.len();
+    let count = windows.count + turns.count;
     if share(bad, count) > BAD_WINDOWS_SHARE {
         let many = Warning::ManyBadWindows {
             windows_with_warnings: bad as u64,
@@ -241,31 +245,33 @@ fn of_code(arm: &OfArm, wanted: WarningCode) -> Vec<Reason> {
     gather(warnings, arm.usable, Stretches::Windows)
 }
 
-/// Warnings about an arm's CPU per request, deferred cost included.
-pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Warning> {
+/// A warning about an arm's CPU per request where its totals are known in some launches only, of
+/// those in which it was measured.
+pub(crate) fn deferred_unknown(launches: usize, known: usize) -> Option<Warning> {
+    (known < launches).then_some(Warning::DeferredUnknown {
+        rounds: launches as u64,
+        rounds_known: known as u64,
+    })
+}
+
+/// The same for CPU per request in isolated windows.
+pub(crate) fn deferred_of_windows(ledgers: &Ledgers, arm: ArmIndex) -> Option<Warning> {
     let launches = ledgers.by_launch(arm, |_| Some(1.0)).len();
-    let known = ledgers
-        .by_launch(arm, Ledger::deferred_per_request_ns)
-        .len();
-    let mut found = Vec::new();
-    if known < launches {
-        found.push(Warning::DeferredUnknown {
-            rounds: launches as u64,
-            rounds_known: known as u64,
-        });
-    }
+    let known = ledgers.by_launch(arm, Ledger::deferred_per_request_ns);
+    deferred_unknown(launches, known.len())
+}
+
+/// A warning about an arm that uses much more idle CPU than the baseline.
+pub(crate) fn not_drained(ledgers: &Ledgers, arm: ArmIndex) -> Option<Warning> {
     let idle_cores = |arm| {
         let cores = ledgers.by_launch(arm, Ledger::idle_cores);
         cores.values().sum::<f64>() / cores.len().max(1) as f64
     };
     let (idle, baseline) = (idle_cores(arm), idle_cores(ArmIndex::BASELINE));
-    if idle - baseline > STILL_BUSY_CORES {
-        found.push(Warning::NotDrained {
-            idle_cores: idle,
-            baseline_idle_cores: baseline,
-        });
-    }
-    found
+    (idle - baseline > STILL_BUSY_CORES).then_some(Warning::NotDrained {
+        idle_cores: idle,
+        baseline_idle_cores: baseline,
+    })
 }
 
 /// One reason per kind of warning that enough windows share, with the first one's evidence.

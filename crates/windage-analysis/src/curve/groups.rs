@@ -107,6 +107,7 @@ mod tests {
             planning: None,
             script: None,
             agent: None,
+            isolated_less_interleaved: None,
             bill: None,
             bystander_of: None,
             bystander: None,

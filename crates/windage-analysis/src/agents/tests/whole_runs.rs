@@ -21,7 +21,7 @@ fn a_run_in_progress_agrees_with_its_analysis() {
         let run = stopping(half_width);
         let mut monitor = Monitor::new(run.manifest.clone()).unwrap();
         run.launches.iter().for_each(|l| monitor.launched(l));
-        monitor.block_done(&run.windows);
+        monitor.block_done(&run.measured());
         run.ends.iter().for_each(|end| monitor.launch_ended(end));
         assert_eq!(monitor.enough().is_some(), is_enough, "{half_width}");
         let analysis = analysed(&run);
