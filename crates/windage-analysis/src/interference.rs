@@ -120,8 +120,9 @@ fn disagreement(run: &Run<'_>, arm: ArmIndex, at: Confidence) -> Option<Interval
     if arm == ArmIndex::BASELINE || run.records.turns.is_empty() {
         return None;
     }
-    let alone = of_windows(run, arm);
-    let alone_baseline = of_windows(run, ArmIndex::BASELINE);
+    let both = [arm, ArmIndex::BASELINE];
+    let alone = of_windows(run, arm, &both);
+    let alone_baseline = of_windows(run, ArmIndex::BASELINE, &both);
     let turns_baseline = interleaved(run, ArmIndex::BASELINE, &[arm]);
     let mut baseline_us = 0.0;
     let mut pairs = Vec::new();

@@ -136,35 +136,71 @@ fn rate_alone(run: &Run<'_>, arm: ArmIndex) -> Option<f64> {
 /// CPU per request by launch from isolated windows, in microseconds. Idle CPU is part of a window's
 /// CPU, at the rate of the window.
 ///
-/// A launch that was cut short has no deferred cost. Where other launches do, it is left out; where
-/// none do, all figures are of windows alone.
-pub(crate) fn of_windows(run: &Run<'_>, arm: ArmIndex) -> BTreeMap<u32, f64> {
+/// A launch that was cut short has no deferred cost. Where another launch has that of all of `with`,
+/// it is left out; where none does, the figures of all of them are of windows alone.
+pub(crate) fn of_windows(run: &Run<'_>, arm: ArmIndex, with: &[ArmIndex]) -> BTreeMap<u32, f64> {
     let ledgers = &run.records.ledgers;
-    let with_deferred = |ledger: &Ledger| {
-        Some(ledger.in_window_per_request_ns()? + ledger.deferred_per_request_ns()?)
+    let has_deferred = |launch: u32| {
+        let mut ledgers = with.iter().map(|arm| ledgers.get(launch, *arm));
+        ledgers.all(|of| of.is_some_and(|of| of.deferred_per_request_ns().is_some()))
     };
-    let mut found = ledgers.by_launch(arm, with_deferred);
-    if found.is_empty() {
-        found = ledgers.by_launch(arm, Ledger::in_window_per_request_ns);
+    let mut launches = run.records.launches.iter().map(|of| of.launch);
+    let is_deferred_known = launches.any(has_deferred);
+    let per_request_us = |ledger: &Ledger| {
+        let deferred_ns = match is_deferred_known {
+            true => ledger.deferred_per_request_ns()?,
+            false => 0.0,
+        };
+        Some((ledger.in_window_per_request_ns()? + deferred_ns) / 1e3)
+    };
+    ledgers.by_launch(arm, per_request_us)
+}
+
+/// CPU per request by launch as the run's headline has it: from turns, or from isolated windows in a
+/// run without turns. Arms of the same `with` are comparable.
+pub(crate) fn whole(run: &Run<'_>, arm: ArmIndex, with: &[ArmIndex]) -> BTreeMap<u32, f64> {
+    if run.records.turns.is_empty() {
+        return of_windows(run, arm, with);
     }
-    found.values_mut().for_each(|ns| *ns /= 1e3);
-    found
+    let parts = interleaved(run, arm, with).into_iter();
+    parts.map(|(launch, of)| (launch, of.whole_us())).collect()
+}
+
+/// Whether an arm has anything that [`whole`] is of.
+pub(crate) fn is_measured(run: &Run<'_>, arm: ArmIndex) -> bool {
+    match run.records.turns.is_empty() {
+        true => run.usable_windows(arm) > 0,
+        false => run.records.turns.usable_of(arm) > 0,
+    }
 }
 
 /// CPU per request from isolated windows. A single launch has no scatter between launches: then the
 /// interval is that of a typical request within the launch, and there is no verdict.
 fn isolated(run: &Run<'_>, arm: ArmIndex) -> Comparison {
     let typical = typical_cpu(run, arm);
-    let (of_arm, of_baseline) = (of_windows(run, arm), of_windows(run, ArmIndex::BASELINE));
-    let found = compare(&of_arm, &of_baseline, run.usable_windows(arm));
-    if found.location == Err(TwoLevelError::OneValue) || run.rules.order == Order::Sequential {
-        return typical;
+    match isolated_by_launch(run, arm, ArmIndex::BASELINE) {
+        Some(found) => Comparison {
+            scatter: typical.scatter,
+            ratios: typical.ratios,
+            ..found
+        },
+        None => typical,
     }
-    Comparison {
-        scatter: typical.scatter,
-        ratios: typical.ratios,
-        ..found
+}
+
+/// CPU per request of one arm compared with another, from isolated windows; `None` for a single
+/// launch and for arms measured one after another.
+pub(crate) fn isolated_by_launch(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    against: ArmIndex,
+) -> Option<Comparison> {
+    if run.rules.order == Order::Sequential {
+        return None;
     }
+    let [of_arm, of_other] = [arm, against].map(|of| of_windows(run, of, &[arm, against]));
+    let found = compare(&of_arm, &of_other, run.usable_windows(arm));
+    (found.location != Err(TwoLevelError::OneValue)).then_some(found)
 }
 
 /// Adds what blocks of turns show: the scatter within launches, and the only interval that a single
@@ -266,9 +302,7 @@ pub(crate) fn compare(
         arm: arm_us,
         location: totals.as_ref().map(as_log_ratio).map_err(|why| match why {
             TotalsError::OneLaunch => TwoLevelError::OneValue,
-            TotalsError::NoLaunches | TotalsError::NotFinite { .. } | TotalsError::BaselineZero => {
-                TwoLevelError::NoValues
-            }
+            _ => TwoLevelError::NoValues,
         }),
         absolute: totals.as_ref().ok().map(|of| located(&of.difference)),
         totals: totals.ok(),
@@ -282,7 +316,7 @@ pub(crate) fn compare(
 }
 
 /// The effect over pairs; an arm that saves everything has none.
-fn effect(pairs: &[PairedTotals]) -> Result<TotalEffect, TotalsError> {
+pub(crate) fn effect(pairs: &[PairedTotals]) -> Result<TotalEffect, TotalsError> {
     let found = TotalEffect {
         difference: difference(pairs)?,
         relative: relative(pairs)?,

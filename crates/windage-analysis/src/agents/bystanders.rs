@@ -9,6 +9,7 @@ use crate::compare::{self, Comparison, Ratios, Scale, launches};
 use crate::conclude::conclude;
 use crate::metrics::{deferred_offset, with_deferred};
 use crate::run::Run;
+use crate::totals;
 
 /// What an arm pays while agents are attached for another arm.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,13 +50,19 @@ pub(crate) fn bystander(run: &Run<'_>, arm: ArmIndex) -> Option<Bystander> {
     })
 }
 
-/// CPU per request (iteration) of one arm compared with another in the same halves of blocks,
-/// with the deferred cost of both.
+/// CPU per request (iteration) of one arm compared with another, with the deferred cost of both: by
+/// launch, or for a single launch in the same halves of blocks.
 fn cpu_against(run: &Run<'_>, arm: ArmIndex, against: ArmIndex) -> MetricAnalysis {
+    let by_launch = totals::isolated_by_launch(run, arm, against);
+    let compared = by_launch.unwrap_or_else(|| by_block(run, arm, against));
+    conclude(run.cpu_metric(), arm, run.rules, None, compared)
+}
+
+fn by_block(run: &Run<'_>, arm: ArmIndex, against: ArmIndex) -> Comparison {
     let ratios = compare::ratios(run.blocks.halves_of(arm, against), Reading::CpuUs);
     let launches = launches(&ratios, deferred_offset(run, arm, against));
     let whole = |of| with_deferred(run, of, run.blocks.mean(of, Reading::CpuUs));
-    let compared = Comparison {
+    Comparison {
         baseline: whole(against),
         arm: whole(arm),
         rounds: launches.len(),
@@ -67,6 +74,5 @@ fn cpu_against(run: &Run<'_>, arm: ArmIndex, against: ArmIndex) -> MetricAnalysi
         scatter: None,
         ratios: Ratios::new(),
         warnings: Vec::new(),
-    };
-    conclude(run.cpu_metric(), arm, run.rules, None, compared)
+    }
 }

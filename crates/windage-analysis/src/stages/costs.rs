@@ -1,24 +1,27 @@
 //! From windows to the cost of stages.
 //!
-//! Every arm of a chain has a height: the location of its log ratios to the chain's first arm. A
-//! stage is the difference of two heights, so stages add up exactly. Its interval comes from that
-//! difference in each launch; with a single launch, from log ratios of the two arms in the same
-//! halves of blocks.
+//! A stage is the difference between the totals of two arms, by launch, so stages add up exactly.
+//!
+//! A single launch has no scatter between launches. There, every arm of a chain has a height: the
+//! location of its log ratios to the chain's first arm in isolated windows. A stage is the difference
+//! of two heights; its interval comes from log ratios of the two arms in the same halves of blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windage_model::{ArmId, ArmIndex, Interval, LoadModel, Metric};
+use windage_model::{ArmId, ArmIndex, Interval, LoadModel, Metric, Order};
 use windage_record::Expected;
-use windage_stats::{Confidence, Launches, TwoLevelError, location, two_level};
+use windage_stats::totals::{PairedTotals, TotalsError};
+use windage_stats::{Confidence, Launches, TwoLevelError, two_level};
 
 use super::chains::{Chain, Twin, chains};
 use super::{EndToEnd, Stage, StageCost, Stages};
 use crate::blocks::Reading;
 use crate::compare::{self, Ratios};
-use crate::conclude::interval;
+use crate::conclude::{interval, interval_of};
 use crate::metrics;
 use crate::per_span::{PerRequest, divided, items_per_request};
 use crate::run::Run;
+use crate::totals;
 use crate::{ArmAnalysis, Item, Missing};
 
 /// The costs of all stages of every chain of the plan.
@@ -30,11 +33,18 @@ pub(crate) fn stages(run: &Run<'_>, arms: &[ArmAnalysis]) -> Vec<Stages> {
 
 fn stages_of(run: &Run<'_>, chain: &Chain, arms: &[ArmAnalysis]) -> Stages {
     let per_request = Item::ALL.map(|item| last_arm_sends(run, chain.last(), item, arms));
-    let heights = Heights::of(run, chain, per_request);
+    let costs = Costs {
+        run,
+        per_request,
+        found: match Found::by_launch(run, chain) {
+            Some(found) => found,
+            None => Found::InOneLaunch(Heights::of(run, chain)),
+        },
+    };
     let stage = |(arm, below)| Stage {
         arm: id(run, arm),
         adds_to: id(run, below),
-        cost: heights.between(arm, below),
+        cost: costs.between(arm, below),
     };
     let [spans, events] = per_request;
     Stages {
@@ -43,26 +53,26 @@ fn stages_of(run: &Run<'_>, chain: &Chain, arms: &[ArmAnalysis]) -> Stages {
             LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
         },
         from: id(run, chain.from),
-        from_us: heights.first_us,
+        from_us: costs.first_us(chain.from),
         stages: chain.links().map(stage).collect(),
-        sum: heights.between(chain.last(), chain.from),
+        sum: costs.between(chain.last(), chain.from),
         end_to_end: chain
             .twins
             .iter()
-            .map(|twin| whole(run, &heights, chain, *twin))
+            .map(|twin| whole(run, &costs, chain, *twin))
             .collect(),
         spans_per_request: known(spans),
         events_per_request: known(events),
-        rounds: heights.launches.len(),
+        rounds: costs.launches(),
     }
 }
 
-fn whole(run: &Run<'_>, heights: &Heights<'_>, chain: &Chain, twin: Twin) -> EndToEnd {
+fn whole(run: &Run<'_>, costs: &Costs<'_>, chain: &Chain, twin: Twin) -> EndToEnd {
     EndToEnd {
         arm: id(run, twin.arm),
         same_as: id(run, twin.same_as),
-        cost: heights.between(twin.arm, chain.from),
-        gap: heights.between(twin.arm, twin.same_as),
+        cost: costs.between(twin.arm, chain.from),
+        gap: costs.between(twin.arm, twin.same_as),
     }
 }
 
@@ -93,10 +103,100 @@ fn known(items: PerRequest) -> Option<f64> {
     }
 }
 
-/// The heights of a chain's arms above its first arm.
+/// What the costs of a chain are computed from.
+struct Costs<'a> {
+    run: &'a Run<'a>,
+    /// Spans and events that the last arm sends per request.
+    per_request: [PerRequest; 2],
+    found: Found<'a>,
+}
+
+/// Figures of a chain's arms.
+enum Found<'a> {
+    /// CPU per request of every arm that was ever measured, in the launches that have all of them,
+    /// in microseconds.
+    ByLaunch(BTreeMap<ArmIndex, Vec<f64>>),
+    /// In the only such launch.
+    InOneLaunch(Heights<'a>),
+}
+
+impl Found<'_> {
+    /// `None` for fewer than two launches, without the first arm, and for arms that were measured
+    /// one after another.
+    fn by_launch(run: &Run<'_>, chain: &Chain) -> Option<Self> {
+        let is_measured = |arm: &ArmIndex| totals::is_measured(run, *arm);
+        let members: Vec<ArmIndex> = chain.members().filter(is_measured).collect();
+        if run.rules.order == Order::Sequential || !members.contains(&chain.from) {
+            return None;
+        }
+        let by_arm = members.iter().map(|arm| totals::whole(run, *arm, &members));
+        let by_arm: Vec<BTreeMap<u32, f64>> = by_arm.collect();
+        let (first, others) = by_arm.split_first()?;
+        let launches = first.keys().copied();
+        let has_all = |launch: &u32| others.iter().all(|of| of.contains_key(launch));
+        let launches: Vec<u32> = launches.filter(has_all).collect();
+        let of_arm = |of: &BTreeMap<u32, f64>| launches.iter().map(|launch| of[launch]).collect();
+        let found = members.iter().copied().zip(by_arm.iter().map(of_arm));
+        (launches.len() > 1).then(|| Found::ByLaunch(found.collect()))
+    }
+}
+
+impl Costs<'_> {
+    /// Launches that were used.
+    fn launches(&self) -> usize {
+        match &self.found {
+            Found::ByLaunch(by_arm) => by_arm.values().map(Vec::len).next().unwrap_or(0),
+            Found::InOneLaunch(heights) => heights.launches.len(),
+        }
+    }
+
+    /// The cost of the first arm, in microseconds.
+    fn first_us(&self, first: ArmIndex) -> Option<f64> {
+        match &self.found {
+            Found::ByLaunch(by_arm) => compare::mean(by_arm.get(&first)?.iter().copied()),
+            Found::InOneLaunch(heights) => heights.first_us,
+        }
+    }
+
+    /// The cost of an arm over an arm below it.
+    fn between(&self, arm: ArmIndex, below: ArmIndex) -> Result<StageCost, Missing> {
+        let (absolute, relative) = match &self.found {
+            Found::ByLaunch(by_arm) => {
+                let of = |arm| by_arm.get(&arm).ok_or(Missing::StageNotMeasured);
+                apart(of(arm)?, of(below)?, self.run)?
+            }
+            Found::InOneLaunch(heights) => heights.between(arm, below)?,
+        };
+        let [spans, events] = self.per_request;
+        Ok(StageCost {
+            per_span: divided(&absolute, Item::Span, spans).ok(),
+            per_event: divided(&absolute, Item::Event, events).ok(),
+            relative,
+            absolute,
+        })
+    }
+}
+
+/// The difference between two arms, in microseconds and as a share of the lower one.
+fn apart(arm: &[f64], below: &[f64], run: &Run<'_>) -> Result<(Interval, Interval), Missing> {
+    let pairs = arm.iter().zip(below);
+    let pairs = pairs.map(|(&arm, &baseline)| PairedTotals { baseline, arm });
+    let pairs: Vec<PairedTotals> = pairs.collect();
+    let effect = totals::effect(&pairs).map_err(|why| match why {
+        TotalsError::OneLaunch => Missing::OneValue,
+        TotalsError::BaselineZero => Missing::BaselineZero,
+        TotalsError::NoLaunches | TotalsError::NotFinite { .. } => Missing::StageNeverTogether,
+    })?;
+    let at_95 = |of| interval_of(of, pairs.len(), Confidence::P95, run.rules);
+    let both = at_95(&effect.difference).zip(at_95(&effect.relative));
+    both.ok_or(Missing::UnboundedSequence)
+}
+
+/// The heights of a chain's arms above its first arm, in isolated windows.
 struct Heights<'a> {
     run: &'a Run<'a>,
-    /// Launches in which every arm that was ever measured was measured.
+    /// Launches in which every arm that was ever measured was measured; at most one, unless the
+    /// arms were measured one after another.
     launches: BTreeSet<u32>,
     /// Whether deferred cost is known in these launches.
     with_deferred: bool,
@@ -104,14 +204,10 @@ struct Heights<'a> {
     first_us: Option<f64>,
     /// As log ratios to the first arm.
     heights: BTreeMap<ArmIndex, Result<f64, Missing>>,
-    /// The same in each of those launches.
-    by_launch: BTreeMap<ArmIndex, Vec<f64>>,
-    /// Spans and events that the last arm sends per request.
-    per_request: [PerRequest; 2],
 }
 
 impl<'a> Heights<'a> {
-    fn of(run: &'a Run<'a>, chain: &Chain, per_request: [PerRequest; 2]) -> Heights<'a> {
+    fn of(run: &'a Run<'a>, chain: &Chain) -> Heights<'a> {
         let ratios = |arm| compare::ratios(run.blocks.halves_of(arm, chain.from), Reading::CpuUs);
         let ratios: BTreeMap<ArmIndex, Ratios> = chain
             .members()
@@ -129,72 +225,31 @@ impl<'a> Heights<'a> {
                 false => in_windows,
             },
             heights: BTreeMap::from([(chain.from, Ok(0.0))]),
-            by_launch: BTreeMap::new(),
-            per_request,
         };
-        let zero = vec![0.0; heights.launches.len()];
-        heights.by_launch.insert(chain.from, zero);
         for (arm, ratios) in ratios.iter().filter(|(arm, _)| **arm != chain.from) {
             let height = heights.located(&heights.launches_of(ratios, *arm, chain.from));
             let height = height.map(|height| height.estimate);
             heights.heights.insert(*arm, height);
-            let in_each = heights.in_each_launch(ratios, *arm, chain.from);
-            heights.by_launch.insert(*arm, in_each);
         }
         heights
     }
 
-    /// The cost of an arm over an arm below it.
-    fn between(&self, arm: ArmIndex, below: ArmIndex) -> Result<StageCost, Missing> {
+    /// The difference between two arms, in microseconds and as a share of the lower one.
+    fn between(&self, arm: ArmIndex, below: ArmIndex) -> Result<(Interval, Interval), Missing> {
         let (top, bottom) = (self.height(arm)?, self.height(below)?);
         let below_us = self.first_us.ok_or(Missing::StageNotMeasured)? * bottom.exp();
-        let located = self.located(&self.apart(arm, below))?;
-        // Log ratios of a single launch differ from it, because a trimmed mean is not additive.
+        let paired = self.run.blocks.halves_of(arm, below);
+        let ratios = compare::ratios(paired, Reading::CpuUs);
+        let located = self.located(&self.launches_of(&ratios, arm, below))?;
+        // Log ratios differ from the difference of heights, because a trimmed mean is not additive.
         let moved = top - bottom - located.estimate;
         let relative = located.map(|ratio| (ratio + moved).exp_m1());
-        let absolute = relative.map(|share| share * below_us);
-        let [spans, events] = self.per_request;
-        Ok(StageCost {
-            per_span: divided(&absolute, Item::Span, spans).ok(),
-            per_event: divided(&absolute, Item::Event, events).ok(),
-            relative,
-            absolute,
-        })
+        Ok((relative.map(|share| share * below_us), relative))
     }
 
     fn height(&self, arm: ArmIndex) -> Result<f64, Missing> {
         let height = self.heights.get(&arm).cloned();
         height.unwrap_or(Err(Missing::StageNotMeasured))
-    }
-
-    /// The difference between two arms, by launch. Arms of a long chain share few blocks, but each
-    /// shares all of its own with the first arm: with several launches all their windows are used.
-    fn apart(&self, arm: ArmIndex, below: ArmIndex) -> Launches {
-        let heights = self.by_launch.get(&arm).zip(self.by_launch.get(&below));
-        let mut launches = Launches::default();
-        match heights {
-            Some((tops, bottoms)) if self.launches.len() > 1 => {
-                for (top, bottom) in tops.iter().zip(bottoms) {
-                    launches.push(vec![top - bottom], 0.0);
-                }
-                launches
-            }
-            _ => {
-                let paired = self.run.blocks.halves_of(arm, below);
-                self.launches_of(&compare::ratios(paired, Reading::CpuUs), arm, below)
-            }
-        }
-    }
-
-    /// The location of an arm's log ratios to the first arm in each of those launches; NaN where
-    /// there is none.
-    fn in_each_launch(&self, ratios: &Ratios, arm: ArmIndex, first: ArmIndex) -> Vec<f64> {
-        let located = |launch: &u32| {
-            let found = location(ratios.get(launch)?)?;
-            Some(found.estimate + self.offset(*launch, arm, first))
-        };
-        let launches = self.launches.iter();
-        launches.map(|l| located(l).unwrap_or(f64::NAN)).collect()
     }
 
     /// The deferred cost of two arms, as a log ratio.
