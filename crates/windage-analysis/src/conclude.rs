@@ -277,12 +277,7 @@ fn minimum_detectable_effect(location: &TwoLevel, rules: Rules) -> Option<f64> {
 /// Further measuring time that a verdict needs, in seconds.
 fn time_needed_s(of: &Comparison, launches_needed: Option<usize>, rules: Rules) -> Option<f64> {
     let location = of.location.as_ref().ok()?;
-    let launches = match of.totals {
-        // Blocks of a single launch may stand in for launches in its location.
-        Some(_) => of.rounds,
-        None => location.launches,
-    };
-    let of_launches = launches_needed.map(|needed| needed as f64 / launches.max(1) as f64);
+    let of_launches = launches_needed.map(|needed| needed as f64 / location.launches as f64);
     let factor = match (&of.totals, rules.sequence) {
         (Some(totals), false) if of.rounds > 1 => {
             let rule = VerdictRule::of_shares(rules.margin);

@@ -1,5 +1,6 @@
 //! Records for tests: a run as the lab would have written it, with known costs.
 
+pub(crate) mod in_turns;
 pub(crate) mod run_directory;
 
 use std::convert::Infallible;

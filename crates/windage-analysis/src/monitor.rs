@@ -194,14 +194,14 @@ mod tests {
 
     #[test]
     fn enough_agrees_with_the_analysis() {
-        let mut wide = monitor(12, 0.02);
+        let mut wide = monitor(16, 0.02);
         let reason = wide.enough().unwrap();
         assert!(
             reason.starts_with("cpu_per_request is known to ±"),
             "{reason}"
         );
         assert_eq!(wide.still_needed(), Some(0));
-        let mut narrow = monitor(12, 0.000_1);
+        let mut narrow = monitor(16, 0.000_1);
         assert_eq!(narrow.enough(), None);
     }
 
@@ -250,8 +250,8 @@ mod tests {
     }
 
     #[test]
-    fn five_launches_are_never_enough() {
-        assert_eq!(monitor(5, 0.9).enough(), None);
-        assert!(monitor(6, 0.9).enough().is_some());
+    fn fifteen_launches_are_never_enough() {
+        assert_eq!(monitor(15, 0.9).enough(), None);
+        assert!(monitor(16, 0.9).enough().is_some());
     }
 }

@@ -254,10 +254,10 @@ mod tests {
 
     #[test]
     fn different_deliveries_widen_the_interval() {
-        let mut run = fixture::records(4);
+        let mut run = fixture::records(14);
         let even = analysed(&run);
         for (i, delivered) in run.delivered.iter_mut().enumerate() {
-            delivered.spans = [20_000, 24_000, 20_000, 24_000][i];
+            delivered.spans = [12_000, 32_000][i % 2];
         }
         let uneven = analysed(&run);
         let of = |analysis: &Analysis| half_width(&analysis.arms[2].metrics[&Metric::CpuPerSpan]);

@@ -33,7 +33,7 @@ impl<'a> Run<'a> {
                 order: design.order,
                 margin: design.margin,
                 sequence: design.stop.is_some(),
-                pace: Pace::of(&records.launches, &records.ledgers, blocks.count()),
+                pace: Pace::of(records, blocks.count()),
             },
             blocks,
             response_times,

@@ -1,42 +1,44 @@
 //! Where a comparison's scatter comes from.
 
 use windage_model::ArmIndex;
-use windage_record::Launch;
 use windage_stats::{Advice, Costs, Launches, advice, components, robust_sd};
 
 use crate::VarianceComponents;
 use crate::blocks::{Blocks, Logs, Reading};
-use crate::ledger::Ledgers;
+use crate::records::Records;
 
 /// Durations of a run's parts, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pace {
     /// The cost of a launch and of a block; `None` without a second launch to estimate them from.
     pub(crate) costs: Option<Costs>,
-    /// The whole run so far; `None` without a window.
+    /// The whole run so far; `None` while nothing was measured.
     pub(crate) whole_s: Option<f64>,
 }
 
 impl Pace {
-    /// Computed from when launches began and how long their windows took, settle and readings
-    /// included.
-    pub(crate) fn of(launches: &[Launch], ledgers: &Ledgers, blocks: u32) -> Pace {
-        let stretches_s = |launch: u32| ledgers.stretches_ns(launch) as f64 / 1e9;
-        let measured_s: f64 = launches.iter().map(|l| stretches_s(l.launch)).sum();
+    /// Computed from when launches began and how long their windows and turns took, settle and
+    /// readings included. A block is one of windows.
+    pub(crate) fn of(records: &Records, blocks: u32) -> Pace {
+        let launches = &records.launches;
+        let windows_s = |launch: u32| records.ledgers.stretches_ns(launch) as f64 / 1e9;
+        let measured_s = |launch: u32| windows_s(launch) + records.turns.lasted_s(launch);
         let around: Vec<f64> = launches
             .windows(2)
             .map(|pair| {
                 let between_ns = pair[1].started_ns.saturating_sub(pair[0].started_ns);
-                (between_ns as f64 / 1e9 - stretches_s(pair[0].launch)).max(0.0)
+                (between_ns as f64 / 1e9 - measured_s(pair[0].launch)).max(0.0)
             })
             .collect();
         let launch_s = around.iter().sum::<f64>() / around.len().max(1) as f64;
+        let sum_s = |of: &dyn Fn(u32) -> f64| launches.iter().map(|l| of(l.launch)).sum::<f64>();
+        let (all_s, of_windows_s) = (sum_s(&measured_s), sum_s(&windows_s));
         Pace {
             costs: (!around.is_empty() && blocks > 0 && launch_s > 0.0).then(|| Costs {
                 launch_s,
-                block_s: measured_s / f64::from(blocks),
+                block_s: of_windows_s / f64::from(blocks),
             }),
-            whole_s: (measured_s > 0.0).then_some(measured_s + launch_s * launches.len() as f64),
+            whole_s: (all_s > 0.0).then_some(all_s + launch_s * launches.len() as f64),
         }
     }
 }

@@ -62,26 +62,13 @@ impl Measured {
 /// The CPU metrics of an arm.
 pub(crate) fn comparisons(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
     let is_batch = run.records.manifest.load.model == LoadModel::Batch;
-    let whole = run.cpu_metric();
+    let mut found = vec![(run.cpu_metric(), whole_cpu(run, arm))];
     if run.records.turns.is_empty() {
-        return vec![(whole, isolated(run, arm))];
+        return found;
     }
-    let of_arm = interleaved(run, arm, &[arm]);
-    let of_baseline = interleaved(run, ArmIndex::BASELINE, &[arm]);
-    let turns = |of: fn(Parts) -> f64| {
-        let value = |parts: &BTreeMap<u32, Parts>| -> BTreeMap<u32, f64> {
-            let parts = parts.iter();
-            parts.map(|(launch, parts)| (*launch, of(*parts))).collect()
-        };
-        let (arm_us, baseline_us) = (value(&of_arm), value(&of_baseline));
-        let found = compare(&arm_us, &baseline_us, run.records.turns.usable_of(arm));
-        let is_compared =
-            |launch| of_arm.contains_key(&launch) && of_baseline.contains_key(&launch);
-        with_blocks(run, arm, is_compared, found)
-    };
-    let mut found = vec![(whole, turns(Parts::whole_us))];
     if !is_batch {
-        found.push((Metric::CpuOfRequests, turns(|parts| parts.of_requests_us)));
+        let of_requests = in_turns(run, arm, |parts| parts.of_requests_us);
+        found.push((Metric::CpuOfRequests, of_requests));
     }
     let alone = match is_batch {
         true => Metric::CpuPerIterationIsolated,
@@ -95,10 +82,22 @@ pub(crate) fn comparisons(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparis
 
 /// The CPU metric of the load.
 pub(crate) fn whole_cpu(run: &Run<'_>, arm: ArmIndex) -> Comparison {
-    match comparisons(run, arm).into_iter().next() {
-        Some((_, whole)) => whole,
-        None => isolated(run, arm),
+    match run.records.turns.is_empty() {
+        true => isolated(run, arm),
+        false => in_turns(run, arm, Parts::whole_us),
     }
+}
+
+/// A part of CPU per request from turns.
+fn in_turns(run: &Run<'_>, arm: ArmIndex, part: fn(Parts) -> f64) -> Comparison {
+    let by_launch = |of| -> BTreeMap<u32, f64> {
+        let parts = interleaved(run, of, &[arm]).into_iter();
+        parts.map(|(launch, of)| (launch, part(of))).collect()
+    };
+    let (of_arm, of_baseline) = (by_launch(arm), by_launch(ArmIndex::BASELINE));
+    let found = compare(&of_arm, &of_baseline, run.records.turns.usable_of(arm));
+    let is_compared = |launch| of_arm.contains_key(&launch) && of_baseline.contains_key(&launch);
+    with_blocks(run, arm, is_compared, found)
 }
 
 /// CPU per request by launch from turns, over the blocks in which all of `with` had turns as well.
@@ -244,7 +243,7 @@ fn with_blocks(
     };
     Comparison {
         location: match &alone {
-            Some(totals) => Ok(as_log_ratio(totals)),
+            Some(totals) => Ok(of_one_launch(as_log_ratio(totals))),
             None => found.location,
         },
         totals: alone.or(found.totals),
@@ -260,6 +259,15 @@ fn within_launch(blocks: &[PairedTotals], totals: PairedTotals) -> Option<TotalE
     found.difference.estimate = totals.arm - totals.baseline;
     found.relative.estimate = totals.arm / totals.baseline - 1.0;
     (totals.baseline > 0.0 && totals.arm > 0.0).then_some(found)
+}
+
+/// A location over the blocks of a launch. Its units are no launches.
+fn of_one_launch(blocks: TwoLevel) -> TwoLevel {
+    TwoLevel {
+        launches: 1,
+        units: Units::default(),
+        ..blocks
+    }
 }
 
 /// In-window and deferred cost of a typical request: log ratios within blocks, trimmed, shifted in
@@ -359,3 +367,6 @@ fn as_log_ratio(totals: &TotalEffect) -> TwoLevel {
         ..share
     }
 }
+
+#[cfg(test)]
+mod tests;

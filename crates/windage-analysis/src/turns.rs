@@ -220,6 +220,12 @@ impl Turns {
         })
     }
 
+    /// The length of a launch's blocks, readings included, in seconds.
+    pub(crate) fn lasted_s(&self, launch: u32) -> f64 {
+        let blocks = self.launches.get(&launch).into_iter().flatten();
+        blocks.map(|block| block.lasted_ns / 1e9).sum()
+    }
+
     /// Requests per second that an arm gets while it has load; `None` without any.
     pub(crate) fn rate_per_s(&self, arm: ArmIndex) -> Option<f64> {
         let (mut completed, mut load_ns) = (0.0, 0.0);

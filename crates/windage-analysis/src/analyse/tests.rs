@@ -15,7 +15,7 @@ fn analysed(recorded: &Recorded) -> Analysis {
 
 #[test]
 fn overhead_is_found_under_drift_and_includes_deferred_cost() {
-    let analysis = analysed(&fixture::records(4));
+    let analysis = analysed(&fixture::records(14));
     let otel = &analysis.arms[2];
     let cpu = &otel.metrics[&Metric::CpuPerRequest];
     let relative = cpu.difference.as_ref().unwrap().relative.as_ref().unwrap();
@@ -44,7 +44,7 @@ fn overhead_is_found_under_drift_and_includes_deferred_cost() {
 
 #[test]
 fn the_control_is_negligible_and_the_baseline_has_no_difference() {
-    let analysis = analysed(&fixture::records(4));
+    let analysis = analysed(&fixture::records(14));
     let control = &analysis.control().unwrap().metrics[&Metric::CpuPerRequest];
     assert_eq!(control.verdict, Some(Verdict::Negligible));
     let baseline = &analysis.baseline().unwrap().metrics[&Metric::CpuPerRequest];
@@ -234,7 +234,7 @@ fn last_words_are_reported_once() {
 
 #[test]
 fn json_has_only_finite_figures() {
-    let json = fixture::to_json(&analysed(&fixture::records(3)));
+    let json = fixture::to_json(&analysed(&fixture::records(14)));
     assert_eq!(json["schema"], 1);
     let otel = &json["arms"][2];
     assert_eq!(otel["metrics"]["cpu_per_request"]["verdict"], "costs");

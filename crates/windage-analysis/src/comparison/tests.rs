@@ -141,11 +141,12 @@ fn a_change_has_relative_and_absolute_intervals() {
     let of = otel(&found, CPU);
     let change = of.change.as_ref().unwrap();
     let relative = change.relative.as_ref().unwrap();
-    let half_width = of.a.relative.as_ref().unwrap().half_width();
-    // Two equal intervals: about √2 times as wide; not exactly, as a ratio's interval is
-    // asymmetric.
-    let times = relative.half_width() / half_width;
-    assert!((times - 2f64.sqrt()).abs() < 1e-3, "{times}");
+    let alone = of.a.relative.as_ref().unwrap();
+    let (below, above) = (alone.estimate - alone.low, alone.high - alone.estimate);
+    // Of two equal intervals each end has the lower side of one and the upper side of the other; not
+    // exactly, as a ratio's interval is asymmetric.
+    let times = relative.half_width() / below.hypot(above);
+    assert!((times - 1.0).abs() < 1e-3, "{times}");
     assert_eq!(relative.method, windage_model::Method::Mover);
     assert_eq!((relative.estimate, relative.confidence), (0.0, 0.95));
     assert_eq!(change.absolute.estimate, 0.0);

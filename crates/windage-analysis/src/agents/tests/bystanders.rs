@@ -6,7 +6,8 @@ use windage_model::{LoadModel, Verdict};
 
 #[test]
 fn a_bystander_is_compared_with_the_control_and_the_watched_arm() {
-    for (rounds, blocks) in [(6, 1), (1, 8)] {
+    // A single launch has an interval and no verdict.
+    for (rounds, blocks, has_verdict) in [(14, 1, true), (1, 8, false)] {
         let analysis = analysed(&run(rounds, blocks));
         let found = arm(&analysis, BYSTANDER).bystander.as_ref().unwrap();
         assert_eq!(found.bystander_of.as_str(), "agent");
@@ -19,6 +20,11 @@ fn a_bystander_is_compared_with_the_control_and_the_watched_arm() {
             let relative = of.relative.as_ref().unwrap();
             assert!((of.absolute.estimate - us).abs() < 0.1, "{of:?}");
             assert!((relative.estimate - share).abs() < 0.002, "{of:?}");
+            let verdict = if has_verdict {
+                verdict
+            } else {
+                Verdict::Inconclusive
+            };
             assert_eq!(against.verdict, Some(verdict));
             assert_eq!(against.rounds, rounds as usize);
         }
@@ -27,7 +33,7 @@ fn a_bystander_is_compared_with_the_control_and_the_watched_arm() {
 
 #[test]
 fn probes_on_the_watched_service_alone_leave_the_bystander_as_it_is() {
-    let mut quiet = run(8, 2);
+    let mut quiet = run(14, 2);
     for window in &mut quiet.windows {
         if window.place.arm == BYSTANDER {
             window.cpu.in_window_ns = window.cpu.in_window_ns.map(|ns| ns * 50 / 53);

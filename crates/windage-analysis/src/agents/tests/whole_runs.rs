@@ -6,7 +6,7 @@ use windage_model::{LoadModel, Method};
 use windage_record::{LoadScope, StopScope};
 
 fn stopping(half_width: f64) -> Recorded {
-    let mut run = run(10, 2);
+    let mut run = run(16, 2);
     run.manifest.design.stop = Some(StopScope {
         metric: Metric::CpuPerRequest,
         half_width,
@@ -51,7 +51,7 @@ fn a_run_that_may_stop_has_confidence_sequences_everywhere() {
     for method in methods {
         assert_eq!(method, Method::SequenceByLaunch);
     }
-    let fixed = analysed(&run(10, 2));
+    let fixed = analysed(&run(16, 2));
     let fixed = arm(&fixed, WATCHED).bill.as_ref().unwrap();
     let fixed = fixed.machine.interval.as_ref().unwrap();
     assert!(of_bill.half_width() > fixed.half_width());
