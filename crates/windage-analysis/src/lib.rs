@@ -44,6 +44,7 @@ mod script;
 mod self_reported;
 mod stages;
 mod sums;
+mod timers;
 mod totals;
 mod turns;
 mod validity;

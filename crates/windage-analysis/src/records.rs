@@ -11,6 +11,7 @@ use windage_record::{
 use crate::Timed;
 use crate::fidelity::SpansInWindows;
 use crate::ledger::Ledgers;
+use crate::timers::LaunchTimes;
 use crate::turns::Turns;
 use crate::windows::Windows;
 
@@ -51,6 +52,7 @@ pub struct Records {
     pub(crate) turns: Turns,
     pub(crate) in_windows: SpansInWindows,
     pub(crate) ledgers: Ledgers,
+    pub(crate) launch_times: LaunchTimes,
 }
 
 impl Records {
@@ -133,6 +135,7 @@ impl Records {
             histogram_bytes: [0; 2],
             in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),
+            launch_times: LaunchTimes::default(),
         }
     }
 
@@ -168,12 +171,17 @@ impl Records {
             }
             Entry::Window(window) => {
                 self.ledgers.enter(&window);
+                self.launch_times.window(&window);
                 self.windows.take(&window);
             }
-            Entry::Turns(block) => self.turns.take(&block),
+            Entry::Turns(block) => {
+                self.launch_times.turns(&block);
+                self.turns.take(&block);
+            }
             Entry::LaunchEnded(end) => {
                 self.ledgers.launch_ended(&end);
                 self.turns.launch_ended(&end);
+                self.launch_times.launch_ended(&end);
                 self.ends.push(end);
             }
             Entry::Delivered(mut delivered) => {

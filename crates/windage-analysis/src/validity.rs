@@ -9,6 +9,7 @@ use windage_record::{Ending, ManifestArm};
 use crate::agents::of_attachments;
 use crate::ledger::{Ledger, Ledgers};
 use crate::records::Records;
+use crate::timers::timer_longer_than_round;
 use crate::windows::OfArm;
 
 /// A larger share of windows with warnings makes the run suspect.
@@ -36,6 +37,7 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
         errors(records),
         starts_not_completed(records),
         coarse_clock(records),
+        timer_longer_than_round(records),
     ];
     let noted = records.warnings.iter().cloned();
     let mut reasons: Vec<Reason> = noted
@@ -146,7 +148,8 @@ fn errors(records: &Records) -> Option<Warning> {
     let counts = arms.map(|(arm, kept)| {
         let exchanges = &kept.load.exchanges;
         let (failed, sent) = records.turns.failed_and_sent(arm.index);
-        (arm, exchanges.failed() + failed, exchanges.sent + sent)
+        let failed = exchanges.failed().saturating_add(failed);
+        (arm, failed, exchanges.sent.saturating_add(sent))
     });
     let share = |failed: u64, sent: u64| failed as f64 / sent.max(1) as f64;
     let (arm, failed, sent) = counts.max_by(|a, b| share(a.1, a.2).total_cmp(&share(b.1, b.2)))?;

@@ -460,6 +460,8 @@ warnings! {
     } = "flush_incomplete", Suspect;
     /// CPU was still being used when the deferred cost was read.
     NotDrained { idle_cores: f64, baseline_idle_cores: f64 } = "not_drained", Suspect;
+    /// An arm exports on a timer that is slow compared with a round.
+    TimerLongerThanRound { arm: String, timer_s: f64, round_s: f64 } = "timer_longer_than_round", Suspect;
     /// The deferred cost of an arm was not read.
     DeferredUnknown { rounds: u64, rounds_known: u64 } = "deferred_unknown", Suspect;
     /// The resolution of the CPU source is too coarse for this window.

@@ -511,6 +511,18 @@ fn of_run(of: &Warning) -> String {
             "The resolution of the CPU counter is too coarse for windows of this length. Use \
              longer windows, or run as root so that each arm has a cgroup."
         }
+        Warning::TimerLongerThanRound {
+            arm,
+            timer_s,
+            round_s,
+        } => {
+            return format!(
+                "Arm `{arm}` holds telemetry back for up to {timer_s:.1} s, and a round lasts \
+                 {round_s:.1} s. That is fewer than three exports by the timer, so the cost of \
+                 exports is that of a service that just started. Measure longer or in fewer \
+                 rounds, make `design.drain` longer than the timer, or shorten the timer."
+            );
+        }
         Warning::DeferredUnknown { .. } => {
             "The arm's deferred cost is unknown, so this is its in-window cost alone. Set \
              `design.idle` in the plan and let rounds end normally."
