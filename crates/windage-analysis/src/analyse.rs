@@ -186,8 +186,9 @@ fn compared(run: &Run<'_>, arm: ArmIndex) -> Comparisons {
     for (metric, comparison) in &mut comparisons {
         let ratios = std::mem::take(&mut comparison.ratios);
         // Each further comparison could be a false alarm, and others are correlated with this
-        // one.
-        if Some(*metric) == asked_first && is_treatment(run, arm) {
+        // one. Turns show the course over launches, isolated windows that within them.
+        let is_asked = Some(*metric) == asked_first || is_cpu_alone(*metric);
+        if is_asked && is_treatment(run, arm) {
             comparison.warnings = course::warnings(&ratios, run.rules.margin);
         }
     }
@@ -284,6 +285,14 @@ fn warning_isolated(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric,
     }
 }
 
+/// Whether a metric is CPU in isolated windows beside that in turns.
+fn is_cpu_alone(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::CpuPerRequestIsolated | Metric::CpuPerIterationIsolated
+    )
+}
+
 /// Whether a metric is of isolated windows even where arms take turns.
 fn is_isolated(metric: Metric) -> bool {
     use Metric::{
@@ -342,9 +351,12 @@ fn warning_cpu(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, Metr
 
 fn saturated(run: &Run<'_>, arm: ArmIndex) -> bool {
     let windows = &run.records.windows.arms[arm.get()];
-    windows.duration_ns > 0.0
-        && windows.cpu_ns / windows.duration_ns
-            >= SATURATED_SHARE * f64::from(run.records.manifest.design.subject_cores)
+    let busy_cores = match windows.duration_ns > 0.0 {
+        true => Some(windows.cpu_ns / windows.duration_ns),
+        false => totals::cores_alone(run, arm),
+    };
+    let most = SATURATED_SHARE * f64::from(run.records.manifest.design.subject_cores);
+    busy_cores.is_some_and(|busy| busy >= most)
 }
 
 /// The control's relative difference in the primary metric at 99 %.

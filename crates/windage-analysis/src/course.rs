@@ -50,7 +50,12 @@ fn two_kinds_of_launches(ratios: &Ratios, margin: f64) -> Option<Warning> {
         .iter()
         .map(|l| Some(l.error()?.standard_error))
         .collect();
-    let modes = bimodal(&locations, &errors?).filter(|m| m.high - m.low > margin)?;
+    // Totals by launch have no error within a launch.
+    let errors = match of_launches.iter().all(|l| l.error().is_none()) {
+        true => Vec::new(),
+        false => errors?,
+    };
+    let modes = bimodal(&locations, &errors).filter(|m| m.high - m.low > margin)?;
     Some(Warning::BimodalLaunches {
         low: modes.low.exp_m1(),
         high: modes.high.exp_m1(),

@@ -78,7 +78,7 @@ fn is_counted(run: &Run<'_>, item: Item) -> bool {
 
 /// What a launch delivered is an exact count; it differs between launches. Where telemetry was
 /// lost, the count of measured windows is used, because a loss in the warm-up is not part of
-/// their cost.
+/// their cost. Cost in turns is of other requests than those of windows, and keeps the whole count.
 pub(crate) fn items_per_request(
     run: &Run<'_>,
     arm: ArmIndex,
@@ -86,12 +86,13 @@ pub(crate) fn items_per_request(
     fidelity: Option<&Fidelity>,
 ) -> PerRequest {
     let is_lossy = fidelity.is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
+    let by_windows = is_lossy && run.records.turns.is_empty();
     let mut launches = Launches::default();
     let delivered = run.records.delivered.iter();
     let mut items = 0.0;
     for launch in delivered.filter(|d| d.arm == arm && d.completed_requests > 0) {
         items = in_windows(run, launch, item)
-            .filter(|_| is_lossy)
+            .filter(|_| by_windows)
             .unwrap_or(item.of(launch) as f64 / launch.completed_requests as f64);
         launches.push(vec![items], 0.0);
     }

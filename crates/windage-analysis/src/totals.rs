@@ -104,11 +104,12 @@ fn in_turns(run: &Run<'_>, arm: ArmIndex, part: fn(Parts) -> f64) -> Comparison 
 pub(crate) fn interleaved(run: &Run<'_>, arm: ArmIndex, with: &[ArmIndex]) -> BTreeMap<u32, Parts> {
     let idle = run.records.ledgers.by_launch(arm, Ledger::idle_cores);
     let totals = run.records.turns.totals(arm, with).into_iter();
+    let rate_per_s = rate_alone(run, arm);
     let parts = totals.filter_map(|(launch, totals)| {
         // Idle CPU of the same launch: its error is then part of the scatter between launches.
         let idle_cores = *idle.get(&launch)?;
         let per_request_ns = (totals.cpu_ns - idle_cores * totals.time_ns) / totals.requests;
-        let apart_ns = 1e9 / rate_alone(run, arm)?;
+        let apart_ns = 1e9 / rate_per_s?;
         let parts = Parts {
             of_requests_us: per_request_ns / 1e3,
             idle_us: idle_cores * apart_ns / 1e3,
@@ -123,13 +124,22 @@ pub(crate) fn interleaved(run: &Run<'_>, arm: ArmIndex, with: &[ArmIndex]) -> BT
 fn rate_alone(run: &Run<'_>, arm: ArmIndex) -> Option<f64> {
     let planned = run.records.manifest.load.rate_per_s;
     let in_windows = || {
-        let load = &run.records.windows.arms[arm.get()].load.exchanges;
+        let windows = run.records.windows.measured.iter();
+        let completed = windows
+            .filter(|of| of.arm == arm)
+            .map(|of| of.completed as f64);
         let lasted_ns = run.records.windows.arms[arm.get()].duration_ns;
-        (lasted_ns > 0.0).then(|| load.completed as f64 * 1e9 / lasted_ns)
+        (lasted_ns > 0.0).then(|| completed.sum::<f64>() * 1e9 / lasted_ns)
     };
     let in_turns = || run.records.turns.rate_per_s(arm);
     let found = planned.or_else(in_windows).filter(|rate| *rate > 0.0);
     found.or_else(in_turns).filter(|rate| *rate > 0.0)
+}
+
+/// The cores that an arm would keep busy if it had the load alone, from turns.
+pub(crate) fn cores_alone(run: &Run<'_>, arm: ArmIndex) -> Option<f64> {
+    let parts = interleaved(run, arm, &[arm]).into_values();
+    Some(mean(parts.map(Parts::whole_us))? / 1e6 * rate_alone(run, arm)?)
 }
 
 /// CPU per request by launch from isolated windows, in microseconds. Idle CPU is part of a window's
@@ -222,12 +232,6 @@ fn with_blocks(
     let launches: BTreeMap<u32, Vec<PairedTotals>> = launches
         .map(|(launch, blocks)| (launch, blocks.iter().filter_map(pair).collect()))
         .collect();
-    let log_ratios =
-        |pairs: &Vec<PairedTotals>| pairs.iter().map(|p| (p.arm / p.baseline).ln()).collect();
-    let ratios: Ratios = launches
-        .iter()
-        .map(|(l, pairs)| (*l, log_ratios(pairs)))
-        .collect();
     let by_launch: Vec<Vec<PairedTotals>> = launches.into_values().collect();
     let scatter = variance_components(&by_launch).map(|found| VarianceComponents {
         launch_sd: found.launch_sd,
@@ -247,7 +251,6 @@ fn with_blocks(
             None => found.location,
         },
         totals: alone.or(found.totals),
-        ratios,
         scatter,
         ..found
     }
@@ -288,11 +291,18 @@ pub(crate) fn compare(
     baseline: &BTreeMap<u32, f64>,
     measured: usize,
 ) -> Comparison {
-    let pair = |(launch, &arm): (&u32, &f64)| {
-        let baseline = *baseline.get(launch)?;
-        Some(PairedTotals { baseline, arm })
+    let pair = |(&launch, &arm): (&u32, &f64)| {
+        let baseline = *baseline.get(&launch)?;
+        Some((launch, PairedTotals { baseline, arm }))
     };
-    let pairs: Vec<PairedTotals> = arm.iter().filter_map(pair).collect();
+    let by_launch: Vec<(u32, PairedTotals)> = arm.iter().filter_map(pair).collect();
+    // One ratio a launch: a block of turns alone does not show what it deferred, so the first ones
+    // of a launch would look too cheap.
+    let ratios = by_launch
+        .iter()
+        .map(|(launch, pair)| (*launch, vec![(pair.arm / pair.baseline).ln()]));
+    let ratios: Ratios = ratios.filter(|(_, of)| of[0].is_finite()).collect();
+    let pairs: Vec<PairedTotals> = by_launch.into_iter().map(|(_, pair)| pair).collect();
     let totals = effect(&pairs);
     // Both figures are of the same launches, so that their difference is the effect.
     let (baseline_us, arm_us) = match pairs.is_empty() {
@@ -318,7 +328,7 @@ pub(crate) fn compare(
         windows: measured,
         rounds: pairs.len(),
         scatter: None,
-        ratios: Ratios::new(),
+        ratios,
         warnings: Vec::new(),
     }
 }

@@ -7,8 +7,12 @@ use crate::ArmAnalysis;
 /// Metrics that include deferred cost where it is known.
 pub(super) const HELD_BY: [Metric; 2] = [Metric::CpuPerRequest, Metric::CpuPerIteration];
 
-/// Whether such figures of an arm include it: where it is known for the arm and the baseline.
+/// Whether such figures of an arm include it: where it is known for the arm and the baseline. Totals
+/// from turns always do.
 pub(super) fn is_held(arm: &ArmAnalysis) -> bool {
+    if arm.metrics.contains_key(&Metric::CpuOfRequests) {
+        return true;
+    }
     let deferred = arm.metrics.get(&Metric::CpuDeferred);
     deferred.is_some_and(|of| of.arm.is_some() && of.baseline.is_some())
 }

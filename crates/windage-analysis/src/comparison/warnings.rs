@@ -90,6 +90,8 @@ warnings! {
     OtherOrder = "other_order", false;
     /// The primary metrics differ.
     OtherPrimary = "other_primary", false;
+    /// Arms took turns in one run only.
+    OtherMeasured = "other_measured", false;
     /// CPU was read from different counters.
     OtherCpuSource = "other_cpu_source", false;
     /// The processors differ.

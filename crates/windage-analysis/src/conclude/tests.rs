@@ -120,7 +120,7 @@ fn a_family_widens_intervals_and_may_revoke_a_verdict() {
 #[test]
 fn inconclusive_verdicts_have_a_time_needed() {
     let time_needed_s = |cost, sequence| {
-        let compared = compared(16, cost, 0.02);
+        let compared = compared(16, cost, 0.027);
         let result = conclude(
             Metric::RssSteady,
             ArmIndex(2),

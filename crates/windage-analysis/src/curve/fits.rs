@@ -93,7 +93,12 @@ impl<'a> Measured<'a> {
             CurveScale::Unit => first.metrics.get(&metric)?.baseline?,
             CurveScale::Share => 1.0,
         };
-        let is_ratio = located.first()?.1 == Scale::LogRatio;
+        let of_first = located.first()?.1;
+        // An arm of a single launch has no scatter of differences, as the others have.
+        if located.iter().any(|(_, of)| *of != of_first) {
+            return None;
+        }
+        let is_ratio = of_first == Scale::LogRatio;
         let standard_error = |point: &CurvePoint| {
             if is_ratio {
                 own * (baseline + point.overhead.estimate)

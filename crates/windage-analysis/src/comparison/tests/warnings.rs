@@ -6,7 +6,7 @@ use windage_model::{
 
 use super::{CPU, OTEL, again, codes, run};
 use crate::comparison::*;
-use crate::{RunSide, analyse, fixture};
+use crate::{RunSide, TurnFacts, analyse, fixture};
 
 /// What is changed in run B, the codes of the expected warnings, and whether the runs can be
 /// compared.
@@ -112,6 +112,11 @@ fn warnings_about_a_load() {
         (
             |b| b.design.order = Order::Sequential,
             &["other_order"],
+            WithCare,
+        ),
+        (
+            |b| b.design.turns = Some(TurnFacts::default()),
+            &["other_measured"],
             WithCare,
         ),
         (

@@ -1,11 +1,11 @@
 //! Warnings about comparing two runs under one load.
 
-use windage_model::Role;
+use windage_model::{Metric, Role};
 
 use super::{ComparisonEvidence, ComparisonWarningCode, Found, of_runs};
 use crate::comparison::shared_arms::{is_in_both, shared_arms};
 use crate::comparison::{Pair, regime};
-use crate::{Analysis, ArmAnalysis, RunSide};
+use crate::{Analysis, ArmAnalysis, Measured, RunSide};
 
 pub(super) fn of_load(found: &mut Found, pair: Pair<'_>) {
     let (a, b) = pair;
@@ -53,6 +53,8 @@ fn of_design(found: &mut Found, pair: Pair<'_>) {
     let (of_a, of_b) = (&a.design, &b.design);
     let orders = [of_a.order, of_b.order].map(|order| Some(order.as_str()));
     found.unless_same(of(ComparisonWarningCode::OtherOrder), orders);
+    let measured = [a, b].map(|of| of.measured(Metric::CpuPerRequest).map(Measured::as_str));
+    found.unless_same(of(ComparisonWarningCode::OtherMeasured), measured);
     let sources = [of_a.cpu_source, of_b.cpu_source].map(|source| Some(source.as_str()));
     found.unless_same(of(ComparisonWarningCode::OtherCpuSource), sources);
     let primaries = [a.primary, b.primary].map(|metric| Some(metric.as_str()));
