@@ -39,10 +39,10 @@ impl Ledger {
     }
 
     /// CPU deferred beyond windows per request, in nanoseconds; it can be slightly negative when
-    /// the idle reading caught unusual activity.
+    /// the idle reading caught unusual activity. `None` without a measured window.
     pub(crate) fn deferred_per_request_ns(&self) -> Option<f64> {
         let requests = self.measured + self.unmeasured;
-        if self.unreadable || requests <= 0.0 || self.outside_time_ns <= 0.0 {
+        if self.unreadable || self.measured <= 0.0 || self.outside_time_ns <= 0.0 {
             return None;
         }
         let idle_ns = self.idle_cores? * self.outside_time_ns;

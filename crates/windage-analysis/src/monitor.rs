@@ -164,12 +164,16 @@ fn watched(manifest: &Manifest) -> impl Iterator<Item = ArmIndex> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::fixture::in_turns::records_with_turns;
+    use crate::fixture::{self, Recorded};
     use windage_model::Metric;
 
     /// A monitor after so many rounds of ten blocks.
     fn monitor(rounds: u32, half_width: f64) -> Monitor {
-        let recorded = fixture::records(rounds);
+        monitor_of(fixture::records(rounds), half_width)
+    }
+
+    fn monitor_of(recorded: Recorded, half_width: f64) -> Monitor {
         let mut manifest = recorded.manifest.clone();
         manifest.design.stop = Some(StopScope {
             metric: Metric::CpuPerRequest,
@@ -253,5 +257,13 @@ mod tests {
     fn fifteen_launches_are_never_enough() {
         assert_eq!(monitor(15, 0.9).enough(), None);
         assert!(monitor(16, 0.9).enough().is_some());
+    }
+
+    #[test]
+    fn launches_of_turns_are_counted_and_not_their_blocks() {
+        for (launches, is_enough) in [(1, false), (2, false), (15, false), (16, true)] {
+            let mut monitor = monitor_of(records_with_turns(launches, 1), 0.5);
+            assert_eq!(monitor.enough().is_some(), is_enough, "{launches}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use windage_record::{Entry, StopScope};
 
 use super::*;
 use crate::analyse::analyse;
+use crate::fixture::in_turns::records_with_turns;
 use crate::fixture::{self, Recorded};
 
 /// The entries of a run in the order in which the lab writes them.
@@ -17,6 +18,8 @@ fn entries(of: &Recorded) -> Vec<Entry> {
         let windows = of.windows.iter();
         let own = windows.filter(|w| w.place.launch == launch.launch);
         entries.extend(own.cloned().map(Entry::Window));
+        let own = of.turns.iter().filter(|b| b.launch == launch.launch);
+        entries.extend(own.cloned().map(Entry::Turns));
         let ends = of.ends.iter().filter(|end| end.launch == launch.launch);
         entries.extend(ends.cloned().map(Entry::LaunchEnded));
     }
@@ -54,8 +57,10 @@ fn intervals(running: &Running) -> Vec<Option<Interval>> {
 
 #[test]
 fn frequent_updates_end_at_the_report() {
-    for rounds in [2, 3, 8] {
-        let recorded = fixture::records(rounds);
+    let of_windows = [2, 3, 8].map(fixture::records);
+    let of_turns = [2, 8].map(|rounds| records_with_turns(rounds, 1));
+    for recorded in of_windows.into_iter().chain(of_turns) {
+        let rounds = recorded.launches.len();
         let found = at_the_end(&recorded).unwrap();
         assert_eq!(found.metric, Metric::CpuPerRequest, "{rounds} rounds");
         assert_eq!(intervals(&found), reported(&recorded, found.metric));
@@ -67,18 +72,20 @@ fn frequent_updates_end_at_the_report() {
 
 #[test]
 fn one_round_of_several_has_a_figure_and_no_interval() {
-    let mut recorded = fixture::records(1);
-    let of_one = at_the_end(&recorded).unwrap();
-    recorded.manifest.design.rounds = 3;
-    let of_three = at_the_end(&recorded).unwrap();
-    let Known::Interval(within) = &of_one.estimates[1].known else {
-        panic!("a run of one round has the interval within its launch")
-    };
-    let expected = Known::Estimate {
-        relative: within.estimate,
-        why: NoInterval::OneRound,
-    };
-    assert_eq!(of_three.estimates[1].known, expected);
+    for mut recorded in [fixture::records(1), records_with_turns(1, 1)] {
+        recorded.manifest.design.rounds = 1;
+        let of_one = at_the_end(&recorded).unwrap();
+        recorded.manifest.design.rounds = 3;
+        let of_three = at_the_end(&recorded).unwrap();
+        let Known::Interval(within) = &of_one.estimates[1].known else {
+            panic!("a run of one round has the interval within its launch")
+        };
+        let Known::Estimate { relative, why } = of_three.estimates[1].known else {
+            panic!("a round of several has no interval")
+        };
+        assert!((relative - within.estimate).abs() < 1e-12);
+        assert_eq!(why, NoInterval::OneRound);
+    }
 }
 
 #[test]

@@ -305,6 +305,10 @@ fn a_run_of_turns_alone_has_figures_and_reasons() {
     let metrics = &alone.arms[TREATMENT].metrics;
     assert!(!metrics.contains_key(&Metric::CpuPerRequestIsolated));
     assert!(!metrics.contains_key(&Metric::TypicalCpuPerRequest));
+    assert!(
+        !metrics.contains_key(&Metric::CpuDeferred),
+        "that is of windows"
+    );
     let times = metrics[&Metric::ResponseTimeP50].difference.as_ref();
     assert_eq!(times.unwrap_err().code(), MissingCode::NotMeasured);
     assert_eq!(alone.arms[TREATMENT].isolated_less_interleaved, None);
