@@ -523,6 +523,15 @@ fn of_run(of: &Warning) -> String {
                  rounds, make `design.drain` longer than the timer, or shorten the timer."
             );
         }
+        Warning::DeferredUnknown {
+            rounds,
+            rounds_known,
+        } if *rounds_known > 0 => {
+            return format!(
+                "Deferred or idle CPU was read in {rounds_known} of {rounds} launches: the others \
+                 are left out. They were cut short, or a reading failed."
+            );
+        }
         Warning::DeferredUnknown { .. } => {
             "The arm's deferred cost is unknown, so this is its in-window cost alone. Set \
              `design.idle` in the plan and let rounds end normally."
