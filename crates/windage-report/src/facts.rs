@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
 use windage_model::{LoadModel, Role, Unit, WarningCode};
 
 use crate::fact::{Fact, one_line, shell_word};
-use crate::{calibration, duration, number, placement, self_reported};
+use crate::{calibration, duration, number, placement, self_reported, turns};
 
 /// When, how and under which load it was measured. For a run under several loads only when: the
 /// rest is shown with each load.
@@ -20,6 +20,7 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
     let mut facts = vec![when];
     if analysis.other_loads.is_empty() {
         facts.push(Fact::new("design", design(analysis)));
+        facts.extend(turns::fact(analysis));
         facts.push(Fact::new("load", load(analysis)));
         facts.extend(stop(analysis));
     }
@@ -33,7 +34,11 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Vec<Fact> {
         Some(_) => regime(analysis),
         None => load(analysis),
     };
-    let measured = number::seconds(analysis.design.measured_s);
+    let isolated = number::seconds(analysis.design.measured_s);
+    let measured = match turns::in_brief(analysis) {
+        Some(interleaved) => format!("{interleaved}, {isolated} isolated,"),
+        None => isolated,
+    };
     let load = format!("{load}; {measured} in {}", rounds(analysis));
     let mut facts = vec![Fact::new("load", load)];
     facts.extend(stop(analysis).into_iter().take(1));
@@ -60,6 +65,7 @@ pub(crate) fn regime_name(analysis: &Analysis) -> String {
 /// How it was measured under one of several loads.
 pub(crate) fn of_regime(analysis: &Analysis) -> Vec<Fact> {
     let mut facts = vec![Fact::new("design", design(analysis))];
+    facts.extend(turns::fact(analysis));
     facts.extend(stop(analysis));
     facts
 }
@@ -185,8 +191,13 @@ pub(crate) fn host(analysis: &Analysis) -> Vec<Fact> {
 
 fn design(analysis: &Analysis) -> String {
     let design = &analysis.design;
+    // Without turns all of it is isolated, which needs no word.
+    let measured = match design.turns {
+        Some(_) => "isolated",
+        None => "measured",
+    };
     format!(
-        "{} order, {}, {}, {}, {} measured, seed {}",
+        "{} order, {}, {}, {}, {} {measured}, seed {}",
         design.order.as_str(),
         rounds(analysis),
         number::counted(design.blocks.into(), "block"),
@@ -219,8 +230,9 @@ fn windows(analysis: &Analysis) -> String {
 /// How much was measured: "rounds: 8, blocks: 412, windows of 100 ms".
 pub(crate) fn extent(analysis: &Analysis) -> String {
     let design = &analysis.design;
+    let interleaved = turns::in_brief(analysis).map_or(String::new(), |of| format!(", {of}"));
     format!(
-        "rounds: {}, blocks: {}, {}",
+        "rounds: {}, blocks: {}, {}{interleaved}",
         number::count(design.rounds.into()),
         number::count(design.blocks.into()),
         windows(analysis)

@@ -26,6 +26,7 @@ mod self_reported;
 mod sentences;
 mod summary;
 mod terminal;
+mod turns;
 mod warnings;
 
 pub use crate::comparison::{

@@ -65,6 +65,7 @@ fn snapshots() {
         ("demo", fixtures::demo()),
         ("backends", fixtures::backends()),
         ("suspect", fixtures::suspect()),
+        ("few_launches", fixtures::few_launches()),
         ("sweep", fixtures::sweep()),
         ("ladder", fixtures::ladder()),
     ] {
@@ -87,10 +88,11 @@ fn snapshots() {
 
 #[test]
 fn a_brief_report_of_five_arms_fits_a_screen() {
-    let demo = fixtures::demo();
-    assert_eq!(demo.arms.len(), 5);
-    let lines = brief(&demo).lines().count();
-    assert!(lines <= 40, "{lines} lines");
+    for analysis in [fixtures::demo(), fixtures::few_launches()] {
+        assert_eq!(analysis.arms.len(), 5);
+        let lines = brief(&analysis).lines().count();
+        assert!(lines <= 40, "{lines} lines");
+    }
 }
 
 #[test]

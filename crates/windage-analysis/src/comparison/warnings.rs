@@ -88,10 +88,10 @@ warnings! {
     OtherConnections = "other_connections", false;
     /// The orders of windows differ.
     OtherOrder = "other_order", false;
+    /// CPU was measured while arms took turns in one run, and in isolated windows in the other.
+    MeasuredDifferently = "measured_differently", false;
     /// The primary metrics differ.
     OtherPrimary = "other_primary", false;
-    /// Arms took turns in one run only.
-    OtherMeasured = "other_measured", false;
     /// CPU was read from different counters.
     OtherCpuSource = "other_cpu_source", false;
     /// The processors differ.

@@ -14,9 +14,13 @@ use crate::rows::{
 };
 use crate::sentences;
 
-/// Metrics that are detail: parts of another metric, figures that exist once per launch, and those
+/// Metrics that are detail: parts of another metric and other ways to measure it, figures that exist once per launch, and those
 /// that repeat response times in a closed loop.
 const ASIDE: &[Metric] = &[
+    Metric::CpuOfRequests,
+    Metric::CpuPerRequestIsolated,
+    Metric::CpuPerIterationIsolated,
+    Metric::TypicalCpuPerRequest,
     Metric::CpuInWindow,
     Metric::CpuDeferred,
     Metric::CpuIdle,

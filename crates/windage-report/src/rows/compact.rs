@@ -1,12 +1,12 @@
 //! Tables with one cell per metric: the baseline's value, and the differences of other arms.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, Missing};
-use windage_model::{Difference, LoadModel, Metric, Role, Verdict};
+use windage_model::{Difference, LoadModel, Metric, Role, Unit, Verdict};
 
 use super::script::whole_process;
 use super::{
-    Cell, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
-    column, family, has_figures, plain, results, value, value_scale,
+    Cell, Column, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone,
+    basis, column, family, has_figures, nothing, plain, results, value, value_scale,
 };
 use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
@@ -84,25 +84,32 @@ const fn detail(title: &'static str, metrics: &'static [Placed]) -> Group {
     }
 }
 
+/// The parts of CPU per request.
+const OF_WHICH: &str = "CPU, of which";
+/// CPU from windows with load on one arm alone.
+const ISOLATED: &str = "CPU, isolated";
+/// Its parts.
+const ISOLATED_OF_WHICH: &str = "CPU, isolated, of which";
+
 /// Every metric has a place; a test checks it.
 pub(crate) const GROUPS: &[Group] = {
     use Metric::*;
     &[
         group("CPU", &[relative(CpuPerRequest), relative(CpuPerIteration)]),
+        group(OF_WHICH, &[absolute(CpuOfRequests).headed("of requests")]),
         group(
-            "CPU, of which",
+            ISOLATED,
             &[
-                absolute(CpuOfRequests).headed("of requests"),
-                absolute(CpuInWindow).headed("in the window"),
-                absolute(CpuDeferred).headed("deferred"),
+                relative(CpuPerRequestIsolated).headed("per request"),
+                relative(CpuPerIterationIsolated).headed("per iteration"),
+                relative(TypicalCpuPerRequest).headed("typical request"),
             ],
         ),
         group(
-            "CPU, in other ways",
+            ISOLATED_OF_WHICH,
             &[
-                relative(CpuPerRequestIsolated).headed("isolated"),
-                relative(CpuPerIterationIsolated).headed("isolated"),
-                relative(TypicalCpuPerRequest).headed("typical request"),
+                absolute(CpuInWindow).headed("in the window"),
+                absolute(CpuDeferred).headed("deferred"),
             ],
         ),
         group("Elapsed time", &[relative(WallPerIteration)]),
@@ -215,14 +222,80 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
     // In a closed loop, requests are sent at their intended start, so response time equals service
     // time.
     let repeats = group.title == "Service time" && analysis.design.load == LoadModel::Closed;
+    let mut table = table_of(analysis, title(analysis, group), &metrics);
+    match group.title {
+        OF_WHICH => insert_second(&mut table, idle(analysis)),
+        ISOLATED => insert_second(&mut table, less_interleaved(analysis)),
+        _ => {}
+    }
     Some(Table {
         facts: compared
             .find_map(|metric| whole_process(analysis, metric))
             .into_iter()
             .collect(),
         detail: group.detail || repeats,
-        ..table_of(analysis, group.title, &metrics)
+        ..table
     })
+}
+
+/// Without turns all CPU is isolated, which needs no word.
+fn title(analysis: &Analysis, group: &Group) -> &'static str {
+    match group.title {
+        ISOLATED_OF_WHICH if analysis.design.turns.is_none() => OF_WHICH,
+        title => title,
+    }
+}
+
+/// Adds a column that is not a metric behind the first, if any cell has a figure.
+fn insert_second(table: &mut Table, (column, cells): (Column, Vec<Option<Cell>>)) {
+    if cells.iter().all(Option::is_none) {
+        return;
+    }
+    table.columns.insert(1, column);
+    for (row, cell) in table.rows.iter_mut().zip(cells) {
+        row.cells.insert(1, cell.unwrap_or_else(nothing));
+    }
+}
+
+/// The part of CPU per request that an arm uses anyway, at the plan's rate: the whole less the part
+/// of requests. Its error is in the interval of the whole.
+fn idle(analysis: &Analysis) -> (Column, Vec<Option<Cell>>) {
+    let cell = |arm: &ArmAnalysis| {
+        let whole = arm.metrics.get(&Metric::CpuPerRequest)?;
+        let part = arm.metrics.get(&Metric::CpuOfRequests)?;
+        if arm.role == Role::Baseline {
+            let us = value(arm, whole)? - value(arm, part)?;
+            return Some(plain(number::short(Unit::Microseconds, us)));
+        }
+        let of = |result: &MetricAnalysis| Some(result.difference.as_ref().ok()?.absolute.estimate);
+        let us = of(whole)? - of(part)?;
+        let scale = Scale::fitting(Unit::Microseconds, [us]);
+        let shown = || scale.attach(&scale.signed_point_to(us, 2));
+        us.is_finite().then(|| Cell::figure(shown(), us))
+    };
+    let heading = match analysis.design.rate_per_s {
+        Some(rate) => format!("idle, at {}/s", number::plain(rate)),
+        None => "idle".to_owned(),
+    };
+    let column = column(
+        heading,
+        "CPU that an arm uses anyway, per request at its rate",
+    );
+    (column, analysis.arms.iter().map(cell).collect())
+}
+
+/// The effect in isolated windows less that in turns.
+fn less_interleaved(analysis: &Analysis) -> (Column, Vec<Option<Cell>>) {
+    let cell = |arm: &ArmAnalysis| {
+        let difference = arm.isolated_less_interleaved.as_ref()?;
+        let shown = number::percent(difference)?;
+        Some(Cell::figure(shown.to_string(), difference.estimate))
+    };
+    let column = column(
+        "less interleaved",
+        "The difference in isolated windows less that in turns, as a share of the baseline",
+    );
+    (column, analysis.arms.iter().map(cell).collect())
 }
 
 /// A table with one column per metric.
@@ -282,7 +355,12 @@ pub(crate) fn changed_table(analysis: &Analysis) -> Option<Table> {
             .filter(|arm| arm.role == role)
             .filter_map(|arm| arm.metrics.get(&metric));
         results.any(|result| match result.verdict {
-            Some(verdict) => matches!(verdict, Verdict::Costs | Verdict::Saves),
+            Some(Verdict::Costs | Verdict::Saves) => true,
+            // Marked as inconclusive: the launches are too few for a verdict.
+            Some(Verdict::Inconclusive) if result.inference.launches_needed.is_some() => {
+                result.exceeds_zero() == Some(true)
+            }
+            Some(Verdict::Negligible | Verdict::Inconclusive) => false,
             None => result.exceeds_zero() == Some(true),
         })
     };
@@ -321,7 +399,10 @@ fn compact_cells(
         };
         let value = value(arm, result).map(|v| value_scale.with_unit(v));
         match &result.difference {
-            Ok(difference) => compact_difference(metric, result, difference, shown, notes),
+            Ok(difference) => {
+                let basis = basis(analysis, metric, result, difference);
+                compact_difference(metric, (result, difference), basis, shown, notes)
+            }
             // Other arms are shown as differences from the baseline; it has a value only.
             Err(Missing::Baseline) => plain(value.unwrap_or_else(|| NOT_AVAILABLE.to_owned())),
             Err(missing) => {
@@ -339,12 +420,12 @@ fn compact_cells(
 
 fn compact_difference(
     metric: Metric,
-    result: &MetricAnalysis,
-    difference: &Difference,
+    (result, difference): (&MetricAnalysis, &Difference),
+    basis: String,
     shown: Shown,
     notes: &mut Notes,
 ) -> Cell {
-    let basis = Some(basis(metric, result, difference));
+    let basis = Some(basis);
     let on_its_own = family::mark(result);
     let relative = match shown {
         Shown::Relative => difference.relative.as_ref(),

@@ -37,7 +37,7 @@ use script::script_tables;
 use serde::{Serialize, Serializer};
 pub(crate) use stages::arm_name;
 use stages::stage_tables;
-use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
+use windage_analysis::{Analysis, ArmAnalysis, Measured, MetricAnalysis};
 use windage_model::{ArmId, Difference, LoadModel, Metric, Role, Unit, Verdict};
 
 use crate::fact::{Fact, one_line};
@@ -322,8 +322,17 @@ fn value_scale<'a>(metric: Metric, results: impl Iterator<Item = &'a MetricAnaly
 }
 
 /// What a figure is based on.
-fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> String {
-    let mut text = format!("{} windows, {} launches", result.windows, result.rounds);
+fn basis(
+    analysis: &Analysis,
+    metric: Metric,
+    result: &MetricAnalysis,
+    difference: &Difference,
+) -> String {
+    let stretches = match analysis.measured(metric) {
+        Some(Measured::Interleaved) => "blocks of turns",
+        Some(Measured::Isolated) | None => "windows",
+    };
+    let mut text = format!("{} {stretches}, {} launches", result.windows, result.rounds);
     if let Some(smallest) = difference
         .minimum_detectable_effect
         .filter(|s| s.is_finite())

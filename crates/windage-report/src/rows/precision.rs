@@ -36,9 +36,9 @@ const ASPECTS: &[Aspect] = &[
         cell: |_, result| visible(result),
     },
     Aspect {
-        heading: "time needed",
-        about: "How much longer this run would have to be for a verdict, if estimate and scatter \
-                stay the same",
+        heading: "needed",
+        about: "What a verdict needs: as many launches as keep the interval's coverage, or a longer \
+                run if estimate and scatter stay the same",
         align: Align::Right,
         cell: |_, result| to_settle(result),
     },
@@ -132,6 +132,9 @@ fn verdict(result: &MetricAnalysis) -> Option<Cell> {
 }
 
 fn to_settle(result: &MetricAnalysis) -> Option<Cell> {
+    if let Some(needed) = result.inference.launches_needed {
+        return Some(Cell::figure(format!("{needed} launches"), needed as f64));
+    }
     match result.inference.time_needed_s {
         Some(time_needed_s) => Some(Cell::figure(duration::more(time_needed_s), time_needed_s)),
         None if result.verdict == Some(Verdict::Inconclusive) => Some(plain("no reasonable time")),

@@ -6,12 +6,13 @@ use windage_model::{Difference, Interval, Metric, Verdict};
 use super::script::whole_process;
 use super::{
     Align, Cell, Column, NO_RATIO, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis, column,
-    family, headline, plain, results, value, value_scale,
+    cpu_metric, family, headline, plain, results, value, value_scale,
 };
 use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale, Shown};
 use crate::precision;
 use crate::sentences;
+use crate::turns;
 
 /// Value, both differences, interval and verdict; `None` if no arm has the metric.
 pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table> {
@@ -22,13 +23,16 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
     let rows = results.iter().map(|(arm, result)| Row {
         arm: one_line(&arm.name),
         cells: match result {
-            Some(result) => told.cells(arm, result, &mut notes),
+            Some(result) => told.cells(analysis, arm, result, &mut notes),
             None => absent_cells(columns.len(), &mut notes),
         },
     });
     let rows = rows.collect();
     let mut facts = precision::facts(analysis);
     facts.extend(whole_process(analysis, metric));
+    if metric == cpu_metric(analysis) {
+        facts.extend(turns::disagreement(analysis));
+    }
     Some(Table {
         title: headline(metric),
         columns,
@@ -70,10 +74,7 @@ impl Told {
 
     fn columns(self) -> Vec<Column> {
         let change = format!("Δ {}", self.changes.unit());
-        let relative = column(
-            "Δ %",
-            "Relative difference from the baseline, from ratios within blocks",
-        );
+        let relative = column("Δ %", "Relative difference from the baseline");
         let mut columns = vec![
             column(self.values.unit(), self.metric.about()),
             column(change.trim_end(), "Arm − baseline"),
@@ -91,7 +92,13 @@ impl Told {
         columns
     }
 
-    fn cells(self, arm: &ArmAnalysis, result: &MetricAnalysis, notes: &mut Notes) -> Vec<Cell> {
+    fn cells(
+        self,
+        analysis: &Analysis,
+        arm: &ArmAnalysis,
+        result: &MetricAnalysis,
+        notes: &mut Notes,
+    ) -> Vec<Cell> {
         let value = value(arm, result);
         let mut cells = vec![Cell {
             value,
@@ -99,7 +106,10 @@ impl Told {
         }];
         let width = if self.relative { 3 } else { 2 };
         match &result.difference {
-            Ok(difference) => cells.extend(self.judged(result, difference, notes)),
+            Ok(difference) => {
+                let basis = basis(analysis, self.metric, result, difference);
+                cells.extend(self.judged(basis, result, difference, notes));
+            }
             Err(Missing::Baseline) => {
                 cells.extend(std::iter::repeat_n(Cell::default(), width));
                 cells.push(Cell::faint("baseline"));
@@ -115,11 +125,11 @@ impl Told {
     /// The difference in its unit and as a share, its interval and the verdict.
     fn judged(
         self,
+        basis: String,
         result: &MetricAnalysis,
         difference: &Difference,
         notes: &mut Notes,
     ) -> Vec<Cell> {
-        let basis = basis(self.metric, result, difference);
         let figure = |text: String, value: f64| Cell {
             basis: Some(basis.clone()),
             ..Cell::figure(text, value)

@@ -66,9 +66,10 @@ fn values_differ(code: Code, values: &[Option<String>; 2]) -> String {
         Code::OtherConnections => format!("Connections per arm differ: {a} in A, {b} in B."),
         Code::OtherRequest => format!("The requests differ: {a} in A, {b} in B."),
         Code::OtherOrder => format!("The orders of windows differ: {a} in A, {b} in B."),
-        Code::OtherMeasured => format!(
-            "CPU per request is {a} in A and {b} in B: arms that take turns have a part of the \
-             rate each. Compare the isolated figures."
+        Code::MeasuredDifferently => format!(
+            "CPU was measured {a} in A and {b} in B. In turns, an arm exports smaller batches and \
+             shares caches with other arms, which may explain a change. Measure both runs in the \
+             same way."
         ),
         Code::OtherCpuSource => {
             format!("CPU was read from {a} in A and {b} in B, which count differently.")

@@ -1,8 +1,8 @@
 //! Warnings in words.
 
 use windage_model::{
-    Bottleneck, DriftOver, IdleAgent, IncompleteEnding, LagCause, LossCause, Reason, SubjectLoad,
-    Warning,
+    Bottleneck, DriftOver, IdleAgent, IncompleteEnding, LagCause, LossCause, Reason, Stretches,
+    SubjectLoad, Warning,
 };
 
 use super::listed;
@@ -20,7 +20,10 @@ pub(crate) fn reason(of: &Reason) -> String {
             "In {} of {} {}: {sentence}",
             windows.affected,
             windows.of,
-            windows.unit.as_str()
+            match windows.unit {
+                Stretches::Windows => "windows",
+                Stretches::Blocks => "blocks of turns",
+            }
         ),
         None => sentence,
     }
@@ -474,7 +477,7 @@ fn of_run(of: &Warning) -> String {
         }
         Warning::FewRounds { .. } => {
             "Two rounds: the intervals are wide for that reason (t with one degree of freedom is \
-             12.7). Four or more rounds help more than longer ones."
+             12.7). Many short rounds help more than few long ones."
         }
         Warning::ArmsInterfere {
             relative_low,
@@ -482,21 +485,23 @@ fn of_run(of: &Warning) -> String {
         } => {
             let change = between(*relative_low, *relative_high);
             return format!(
-                "The heaviest arm changes the baseline's CPU per request by {change} % while both \
-                 take turns: arms interfere. Use fewer arms in a plan, or rely on the isolated \
-                 figures."
+                "Arms interfere: while the heaviest arm takes turns with it, the baseline's CPU per \
+                 request changes by {change} %. Differences between arms may be distorted as well. \
+                 Compare the isolated figures, or measure fewer arms in one plan."
             );
         }
         Warning::MeasuresDisagree {
             relative_low,
             relative_high,
-            ..
+            confidence,
         } => {
             let difference = between(*relative_low, *relative_high);
+            let confidence = crate::number::percent_short(*confidence);
             return format!(
-                "Isolated windows give another effect than turns: the difference is {difference} % \
-                 of the baseline. The arm behaves differently when it has the load for itself, \
-                 such as by larger export batches."
+                "Isolated windows and turns give different effects: isolated less interleaved is \
+                 {difference} % of the baseline ({confidence} CI). Alone, an arm has its whole rate \
+                 and exports larger batches; in turns, it shares caches with other arms. Prefer the \
+                 figure that resembles production."
             );
         }
         Warning::SequentialOrder => {

@@ -55,13 +55,20 @@ pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
             let first = First {
                 names: naming == Some(i),
                 explains: explaining == Some(i),
+                counts_launches: false,
             };
             let result = arm.metrics.get(&metric);
             clause((arm, result), metric, scale, margin, first)
         })
         .collect();
     clauses.extend(counted_clause(counted, metric));
-    joined(clauses, "; ")
+    let mut said = joined(clauses, "; ");
+    // Once for all treatments: they share their launches.
+    let results = ranked.iter().filter_map(|arm| arm.metrics.get(&metric));
+    if let Some(launches) = launches_lacking(results) {
+        said.push(text(format!(". A verdict needs {launches}")));
+    }
+    said
 }
 
 /// What only the first clause that needs it spells out.
@@ -71,6 +78,8 @@ struct First {
     names: bool,
     /// Says that the finding does not hold after adjustment.
     explains: bool,
+    /// Says how many launches a verdict needs.
+    counts_launches: bool,
 }
 
 /// What one arm costs, as a clause: "`otel` costs 22.7 % of CPU per request (22.2 to 23.2 %), 13.9
@@ -93,6 +102,7 @@ pub(crate) fn alone(
     let first = First {
         names: true,
         explains: true,
+        counts_launches: true,
     };
     clause((arm, result), metric, scale, analysis.design.margin, first)
 }
@@ -166,7 +176,11 @@ fn clause(
             if is_claimed(metric)(result) {
                 said.push_str(&on_its_own(result, first.explains));
             }
-            said.push_str(&to_settle(result, difference, margin));
+            said.push_str(&match launches_lacking([result]) {
+                Some(launches) if first.counts_launches => format!(": a verdict needs {launches}"),
+                Some(_) => String::new(),
+                None => to_settle(result, difference, margin),
+            });
             vec![name, text(said)]
         }
     }
@@ -214,6 +228,12 @@ fn judged(
                 _ => format!(" costs nothing{of} ({})", shown.range_with_unit()),
             }
         }
+        // The interval may be far beyond the margin: only the launches are too few.
+        Some(Verdict::Inconclusive) if result.inference.launches_needed.is_some() => format!(
+            ": inconclusive, {}{of} ({})",
+            shown.point(),
+            shown.range_with_unit()
+        ),
         Some(Verdict::Inconclusive) if cost.low > 0.0 => format!(
             " costs something, {}{of}, but it is inconclusive whether this exceeds the margin of \
              {}",
@@ -254,13 +274,22 @@ fn on_its_own(result: &MetricAnalysis, explains: bool) -> String {
     }
 }
 
+/// "13 launches (`rounds`), this run has 6", if a verdict is inconclusive because of that.
+fn launches_lacking<'a>(results: impl IntoIterator<Item = &'a MetricAnalysis>) -> Option<String> {
+    let lacking = |result: &&MetricAnalysis| result.verdict == Some(Verdict::Inconclusive);
+    let launches =
+        |result: &MetricAnalysis| Some((result.inference.launches_needed?, result.rounds));
+    let found = results.into_iter().filter(lacking).filter_map(launches);
+    // What is enough for all.
+    let (needed, has) = found.reduce(|(needed, has), (also_needed, also_has)| {
+        (needed.max(also_needed), has.min(also_has))
+    })?;
+    Some(format!("{needed} launches (`rounds`), this run has {has}"))
+}
+
 /// The time that an inconclusive verdict needs; empty for other verdicts.
 fn to_settle(result: &MetricAnalysis, difference: &Difference, margin: f64) -> String {
     let is_open = result.verdict == Some(Verdict::Inconclusive) && difference.relative.is_some();
-    if let Some(needed) = result.inference.launches_needed.filter(|_| is_open) {
-        let rounds = result.rounds;
-        return format!(": a verdict needs {needed} launches (`rounds`), this run has {rounds}");
-    }
     match result.inference.time_needed_s {
         _ if !is_open => String::new(),
         Some(time_needed_s) => format!(": about {} would settle it", duration::more(time_needed_s)),

@@ -1,8 +1,9 @@
 //! The answer in words, and the lines below it.
 
+use windage_analysis::Analysis;
 use windage_model::fixtures::warning;
 use windage_model::{Metric, WarningCode};
-use windage_report::{markdown, summary};
+use windage_report::{TerminalOptions, markdown, summary, terminal};
 
 use crate::{fixtures, plain, unwrapped};
 
@@ -63,6 +64,77 @@ fn the_answer_follows_the_data() {
             summary.contains(expected),
             "{expected:?} not in {summary:?}"
         );
+    }
+}
+
+#[test]
+fn too_few_launches_are_counted_once() {
+    let figures = "`otel, sampling 1.0`: inconclusive, +22.7 % of CPU per request (+22.2 to \
+                   +23.2 %); `otel, sampling 0.1`: inconclusive, +3.4 % (+3.0 to +3.8 %); `otel, \
+                   sampling 0.0`: inconclusive, +0.1 % (−0.2 to +0.4 %). ";
+    let primary = |analysis: &mut Analysis, arm: usize, needed, rounds| {
+        let of = analysis.arms[arm].metrics.get_mut(&Metric::CpuPerRequest);
+        let of = of.expect("the primary metric");
+        (of.inference.launches_needed, of.rounds) = (Some(needed), rounds);
+    };
+    type Change<'a> = &'a dyn Fn(&mut Analysis);
+    let table: [(Change<'_>, &str); 2] = [
+        (&|_| {}, "13 launches (`rounds`), this run has 6. A/A"),
+        (
+            &|analysis| primary(analysis, 3, 20, 5),
+            "20 launches (`rounds`), this run has 5. A/A",
+        ),
+    ];
+    for (change, expected) in table {
+        let mut analysis = fixtures::few_launches();
+        change(&mut analysis);
+        let summary = summary(&analysis);
+        let expected = format!("{figures}A verdict needs {expected}");
+        assert!(
+            summary.starts_with(&expected),
+            "{expected:?} not in {summary}"
+        );
+        assert_eq!(summary.matches("launches").count(), 1, "{summary}");
+    }
+    let markdown = markdown(&fixtures::few_launches());
+    assert!(
+        markdown.contains("| otel, sampling 1.0 | 0.7 % | 13 launches |"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn arms_whose_isolated_effect_differs_are_named() {
+    let with = |differences: [f64; 3]| {
+        let mut analysis = fixtures::demo();
+        for (arm, difference) in analysis.arms[2..].iter_mut().zip(differences) {
+            let of = arm.isolated_less_interleaved.as_mut().expect("both");
+            *of = windage_model::Interval {
+                estimate: difference,
+                low: difference - 0.015,
+                high: difference + 0.015,
+                ..*of
+            };
+        }
+        unwrapped(&terminal(&analysis, TerminalOptions::default()))
+    };
+    let line = "isolated − interleaved ";
+    assert!(!with([0.0, 0.01, -0.01]).contains(line));
+    let table = [
+        (
+            [0.026, 0.01, 0.0],
+            "otel, sampling 1.0 +2.6 % (+1.1 to +4.1) Also",
+        ),
+        (
+            [0.026, -0.031, -0.02],
+            "otel, sampling 0.1 −3.1 % (−4.6 to −1.6); otel, sampling 1.0 +2.6 % (+1.1 to +4.1); \
+             1 more Also",
+        ),
+    ];
+    for (differences, expected) in table {
+        let report = with(differences);
+        let expected = format!("{line}{expected}");
+        assert!(report.contains(&expected), "{expected:?} not in {report}");
     }
 }
 

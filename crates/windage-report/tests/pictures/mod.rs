@@ -221,7 +221,7 @@ fn the_measured_amount_is_shown_per_load() {
     let table = [
         (
             fixtures::demo(),
-            "rounds: 8, blocks: 412, windows of 100 ms",
+            "rounds: 14, blocks: 412, windows of 100 ms, 104 s interleaved in turns of 20 requests",
             1,
             "one load",
         ),

@@ -189,19 +189,46 @@ fn kinds_of_idle_agents_losses_and_endings_have_words_of_their_own() {
 }
 
 #[test]
-fn a_reason_about_windows_says_how_many() {
-    let reason = Reason {
-        warning: fixtures::warning(WarningCode::Steal),
-        windows: Some(WindowShare {
-            affected: 7,
-            of: 90,
-            unit: Stretches::Windows,
-        }),
-    };
-    assert_eq!(
-        Words.reason(&reason),
-        "In 7 of 90 windows: The hypervisor took the processor away."
-    );
+fn a_reason_about_stretches_of_load_says_how_many() {
+    for (unit, word) in [
+        (Stretches::Windows, "windows"),
+        (Stretches::Blocks, "blocks of turns"),
+    ] {
+        let reason = Reason {
+            warning: fixtures::warning(WarningCode::Steal),
+            windows: Some(WindowShare {
+                affected: 7,
+                of: 90,
+                unit,
+            }),
+        };
+        let expected = format!("In 7 of 90 {word}: The hypervisor took the processor away.");
+        assert_eq!(Words.reason(&reason), expected);
+    }
+}
+
+#[test]
+fn what_turns_distort_is_told_in_percent() {
+    let table = [
+        (
+            Warning::ArmsInterfere {
+                relative_low: 0.012,
+                relative_high: 0.0291,
+            },
+            "the baseline's CPU per request changes by +1.2 to +2.9 %.",
+        ),
+        (
+            Warning::MeasuresDisagree {
+                relative_low: -0.034,
+                relative_high: -0.01,
+                confidence: 0.99,
+            },
+            "isolated less interleaved is −3.4 to −1.0 % of the baseline (99 % CI).",
+        ),
+    ];
+    for (warning, words) in table {
+        says(&warning, words);
+    }
 }
 
 #[test]

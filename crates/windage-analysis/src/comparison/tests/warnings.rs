@@ -116,7 +116,7 @@ fn warnings_about_a_load() {
         ),
         (
             |b| b.design.turns = Some(TurnFacts::default()),
-            &["other_measured"],
+            &["measured_differently"],
             WithCare,
         ),
         (

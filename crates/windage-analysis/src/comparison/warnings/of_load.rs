@@ -54,7 +54,7 @@ fn of_design(found: &mut Found, pair: Pair<'_>) {
     let orders = [of_a.order, of_b.order].map(|order| Some(order.as_str()));
     found.unless_same(of(ComparisonWarningCode::OtherOrder), orders);
     let measured = [a, b].map(|of| of.measured(Metric::CpuPerRequest).map(Measured::as_str));
-    found.unless_same(of(ComparisonWarningCode::OtherMeasured), measured);
+    found.unless_same(of(ComparisonWarningCode::MeasuredDifferently), measured);
     let sources = [of_a.cpu_source, of_b.cpu_source].map(|source| Some(source.as_str()));
     found.unless_same(of(ComparisonWarningCode::OtherCpuSource), sources);
     let primaries = [a.primary, b.primary].map(|metric| Some(metric.as_str()));
