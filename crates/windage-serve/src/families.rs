@@ -135,7 +135,7 @@ families! {
     WINDOWS = "windows", Counter, None;
     /// Time inside measured windows.
     WINDOW_TIME = "window", Counter, Seconds;
-    /// Requests (iterations of a batch load) completed in windows.
+    /// Requests (iterations of a batch load) completed in windows; those of turns are not counted.
     REQUESTS = "requests", Counter, None;
     /// Failed requests in windows by cause: without an answer, or with a status of 400 or above.
     FAILED = "requests_failed", Counter, None;

@@ -67,7 +67,8 @@ impl Summed for Tally {
             Entry::LaunchEnded(_) => self.state = "between_rounds",
             Entry::Agent(cycle) => self.arm(cycle.launch, cycle.arm).agents.take(cycle),
             Entry::RunEnded(_) => self.state = "ended",
-            // Families of windows, whose counts would not add up with those of turns.
+            // All families are of windows: in a block of turns, only requests and the services' CPU
+            // are counted by arm.
             Entry::Turns(_)
             | Entry::Delivered(_)
             | Entry::Warning(_)

@@ -49,7 +49,7 @@ struct Course {
 #[derive(Debug)]
 struct Launched {
     started_ns: u64,
-    /// From its first window to the end of its last.
+    /// From its first window to the end of its last block.
     measured_ns: Option<(u64, u64)>,
 }
 
@@ -107,7 +107,8 @@ impl Summed for Course {
             Entry::LaunchStarted(launch) => self.launched(launch),
             Entry::Window(window) => self.window(window),
             Entry::Turns(turns) => {
-                self.measured(turns.started_ns, turns.lasted_ns);
+                let ended_ns = self.measured(turns.started_ns, turns.lasted_ns);
+                self.events.turns(turns, ended_ns);
             }
             Entry::BlockDone { block } => {
                 self.blocks_done += 1;

@@ -1,9 +1,9 @@
-//! The events of a run in words: rounds, void windows, warnings about windows, agents.
+//! The events of a run in words: rounds, warnings about windows and blocks of turns, agents.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use windage_model::{AgentCycle, ArmIndex, Warning, WarningCode, Window};
+use windage_model::{AgentCycle, ArmIndex, TurnBlock, Warning, WarningCode, Window};
 use windage_record::{Ending, Launch};
 use windage_report::one_line;
 
@@ -36,7 +36,7 @@ pub(super) struct Events {
     names: BTreeMap<ArmIndex, String>,
     events: BTreeMap<u64, RunEvent>,
     next: u64,
-    /// Warnings in windows of the unfinished block.
+    /// Warnings in the unfinished block.
     in_block: BTreeMap<WarningCode, InBlock>,
     /// Warnings in the previous block.
     lasting: BTreeMap<WarningCode, Lasting>,
@@ -44,8 +44,10 @@ pub(super) struct Events {
 
 #[derive(Debug)]
 struct InBlock {
-    windows: u64,
-    arm: ArmIndex,
+    /// Windows with the warning; a block of turns counts once.
+    stretches: u64,
+    /// The arm of its window; `None` for a block of turns, which has all arms.
+    arm: Option<ArmIndex>,
     text: String,
     until_ns: u64,
 }
@@ -55,7 +57,10 @@ struct InBlock {
 struct Lasting {
     event: u64,
     since_block: u32,
-    windows: u64,
+    stretches: u64,
+    /// Whether it was in a block of turns as well as in windows, or the other way round.
+    is_mixed: bool,
+    is_of_turns: bool,
 }
 
 impl Events {
@@ -82,17 +87,25 @@ impl Events {
     }
 
     pub(super) fn window(&mut self, window: &Window, ended_ns: u64) {
-        for warning in &window.warnings {
+        self.seen(&window.warnings, Some(window.place.arm), ended_ns);
+    }
+
+    pub(super) fn turns(&mut self, block: &TurnBlock, ended_ns: u64) {
+        self.seen(&block.warnings, None, ended_ns);
+    }
+
+    fn seen(&mut self, warnings: &[Warning], arm: Option<ArmIndex>, ended_ns: u64) {
+        for warning in warnings {
             let seen = self
                 .in_block
                 .entry(warning.code())
                 .or_insert_with(|| InBlock {
-                    windows: 0,
-                    arm: window.place.arm,
+                    stretches: 0,
+                    arm,
                     text: windage_report::warning(warning),
                     until_ns: 0,
                 });
-            seen.windows += 1;
+            seen.stretches += 1;
             seen.until_ns = ended_ns;
         }
     }
@@ -104,30 +117,40 @@ impl Events {
             let went_on = before
                 .get(&code)
                 .filter(|b| self.events.contains_key(&b.event));
+            let is_of_turns = seen.arm.is_none();
             let lasting = match went_on {
                 Some(before) => Lasting {
-                    windows: before.windows + seen.windows,
+                    stretches: before.stretches + seen.stretches,
+                    is_mixed: before.is_mixed || before.is_of_turns != is_of_turns,
                     ..*before
                 },
                 None => Lasting {
                     event: self.next,
                     since_block: block,
-                    windows: seen.windows,
+                    stretches: seen.stretches,
+                    is_mixed: false,
+                    is_of_turns,
                 },
             };
-            let event = RunEvent::at(seen.until_ns, &self.of_windows(code, &seen, lasting));
+            let event = RunEvent::at(seen.until_ns, &self.in_words(code, &seen, lasting));
             self.put(lasting.event, event);
             self.lasting.insert(code, lasting);
         }
     }
 
-    fn of_windows(&self, code: WarningCode, seen: &InBlock, lasting: Lasting) -> String {
+    fn in_words(&self, code: WarningCode, seen: &InBlock, lasting: Lasting) -> String {
         let (how, why) = (code.soundness().as_str(), &seen.text);
-        match lasting.windows {
-            1 => format!("a window of {} is {how}: {why}", self.name(seen.arm)),
-            windows => {
+        match (lasting.stretches, seen.arm) {
+            (1, Some(arm)) => format!("a window of {} is {how}: {why}", self.name(arm)),
+            (1, None) => format!("a block of turns is {how}: {why}"),
+            (stretches, _) => {
+                let what = match (lasting.is_mixed, lasting.is_of_turns) {
+                    (true, _) => "windows and blocks of turns",
+                    (false, true) => "blocks of turns",
+                    (false, false) => "windows",
+                };
                 let since = lasting.since_block.saturating_add(1);
-                format!("{windows} windows since block {since} are {how}: {why}")
+                format!("{stretches} {what} since block {since} are {how}: {why}")
             }
         }
     }

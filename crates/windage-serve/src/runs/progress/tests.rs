@@ -1,6 +1,6 @@
 //! The progress of a run, from its journal.
 
-use windage_model::{Metric, Warning, WarningCode, fixtures};
+use windage_model::{Metric, TurnBlock, Warning, WarningCode, fixtures};
 use windage_record::{Ending, StopScope};
 
 use super::*;
@@ -15,6 +15,17 @@ fn window_at(at_ms: u64, (launch, block, arm): (u32, u32, u16), warnings: &[Warn
             .map(|code| fixtures::warning(*code))
             .collect(),
         ..window(launch, block, arm)
+    })
+}
+
+/// A block of turns of two seconds with a warning, `at_ms` after the start of the run.
+fn turns_at(at_ms: u64, block: u32, warnings: &[WarningCode]) -> Entry {
+    let warnings = warnings.iter().map(|code| fixtures::warning(*code));
+    Entry::Turns(TurnBlock {
+        started_ns: at_ms * 1_000_000,
+        lasted_ns: 2_000_000_000,
+        warnings: warnings.collect(),
+        ..fixtures::turn_block(0, block, &[0, 1, 2])
     })
 }
 
@@ -172,6 +183,51 @@ fn events_are_described_in_words() {
         "9.0 measuring ended as planned".to_owned(),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn blocks_of_turns_count_as_blocks() {
+    let steal = &[WarningCode::Steal];
+    let mut manifest = manifest();
+    manifest.design.drain_ns = 0;
+    let entries = [
+        launched(0, 0),
+        window_at(0, (0, 0, 0), steal),
+        Entry::BlockDone { block: 0 },
+        turns_at(2000, 1, steal),
+        Entry::BlockDone { block: 1 },
+        turns_at(4000, 2, &[]),
+        Entry::BlockDone { block: 2 },
+        turns_at(6000, 3, steal),
+        Entry::BlockDone { block: 3 },
+        turns_at(8000, 4, steal),
+        Entry::BlockDone { block: 4 },
+    ];
+    let found = progress(&manifest, &entries[..9], GOING_ON);
+    assert_eq!(
+        (&found["blocks_done"], &found["windows"]),
+        (&4.into(), &1.into())
+    );
+    assert_eq!(found["lasts_s"], 8.0);
+    assert_eq!(found["left_s"], 56.0 * 2.0, "56 blocks of two seconds");
+    let why = "The hypervisor took the processor away.";
+    let expected = |last: &str| {
+        [
+            "0.0 round 1 of 6 began".to_owned(),
+            format!("4.0 2 windows and blocks of turns since block 1 are suspect: {why}"),
+            format!("{last}: {why}"),
+        ]
+    };
+    assert_eq!(
+        texts(&found),
+        expected("8.0 a block of turns is suspect"),
+        "one block"
+    );
+    let found = progress(&manifest, &entries, GOING_ON);
+    assert_eq!(
+        texts(&found),
+        expected("10.0 2 blocks of turns since block 4 are suspect")
+    );
 }
 
 #[test]
