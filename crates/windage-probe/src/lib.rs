@@ -2,6 +2,7 @@
 //!
 //! - [`ArmProbe`] reads what one arm's processes use, [`MachineProbe`] what the entire machine
 //!   uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
+//!   [`ProgramsProbe`] finds out which other programs use CPU.
 //! - [`host`] gathers facts about the machine for reports.
 //! - [`cgroup`] gives each arm a cgroup, the best source of CPU time.
 //! - [`bpf`] lists the BPF programs in the kernel; [`facility`] finds out what the kernel offers to
@@ -36,6 +37,7 @@ mod linux;
 mod machine;
 mod open_files;
 mod own;
+mod programs;
 mod system;
 mod task;
 
@@ -46,4 +48,5 @@ pub use kernel_threads::KernelThreadsProbe;
 pub use linux::Linux;
 pub use machine::{MachineProbe, MachineSnapshot};
 pub use own::SelfProbe;
+pub use programs::{ProgramUse, Programs, ProgramsProbe};
 pub use system::{Clock, Entry, OpenFile, System};

@@ -107,6 +107,7 @@ fn configured(what: SysconfVar) -> Option<u64> {
 fn clock_id(clock: Clock) -> io::Result<ClockId> {
     Ok(match clock {
         Clock::Monotonic => ClockId::CLOCK_MONOTONIC,
+        Clock::Boot => ClockId::CLOCK_BOOTTIME,
         Clock::ThisProcess => ClockId::CLOCK_PROCESS_CPUTIME_ID,
         Clock::Process(id) => cpu_clock_id(id)?,
     })

@@ -28,6 +28,9 @@ pub(crate) enum RootGroup {
 pub struct MachineSnapshot {
     /// Busy CPU of all cores since boot, in nanoseconds; `None` when unreadable.
     pub busy_ns: Option<u64>,
+    /// Of it, time in interrupts, in nanoseconds. Zero where the counter of busy time has none of its
+    /// own: there an interrupt counts for the task that it interrupts.
+    pub interrupts_ns: u64,
     /// Time that the hypervisor took away since boot, in nanoseconds, in steps of 10 ms.
     pub steal_ns: u64,
     /// Time that some task waited for a core since boot, in nanoseconds; `None` where the kernel
@@ -76,6 +79,21 @@ impl MachineProbe {
         })
     }
 
+    /// How far a difference of two readings of busy time may be off, in nanoseconds: nothing where
+    /// the kernel counts by task, and some ticks where it samples at its tick.
+    #[must_use]
+    pub fn busy_error_ns(&self) -> u64 {
+        const TICKS: u64 = 3;
+        match self.counts_by_task() {
+            true => 0,
+            false => TICKS * self.user_tick_ns,
+        }
+    }
+
+    fn counts_by_task(&self) -> bool {
+        matches!(self.root_group, Some((RootGroup::V1, _)))
+    }
+
     /// Reads all counters.
     ///
     /// # Errors
@@ -92,6 +110,10 @@ impl MachineProbe {
             }
             None => stat.busy_ticks.checked_mul(self.user_tick_ns),
         };
+        let interrupt_ticks = match self.counts_by_task() {
+            true => 0,
+            false => stat.interrupt_ticks,
+        };
         // Kernels booted with psi=0 have the file and answer EOPNOTSUPP.
         let pressure = self
             .pressure
@@ -99,6 +121,7 @@ impl MachineProbe {
             .and_then(|file| file.read(&mut self.buffer).ok());
         Ok(MachineSnapshot {
             busy_ns,
+            interrupts_ns: interrupt_ticks.saturating_mul(self.user_tick_ns),
             steal_ns: stat.steal_ticks.saturating_mul(self.user_tick_ns),
             cpu_pressure_ns: pressure
                 .and_then(machine::pressure_total_us)
@@ -141,7 +164,7 @@ fn root_usage(system: &dyn System) -> Option<(RootGroup, PathBuf)> {
 fn group_usage_ns(source: RootGroup, text: &[u8]) -> Option<u64> {
     match source {
         RootGroup::V1 => machine::single(text),
-        RootGroup::V2 => machine::cpu_stat_usage_us(text)?.checked_mul(1000),
+        RootGroup::V2 => machine::cpu_stat_root_us(text)?.checked_mul(1000),
     }
 }
 
@@ -172,6 +195,11 @@ mod tests {
         v2.set("/proc/self/mountinfo", MOUNTS_V2);
         v2.set("/cg/cgroup.controllers", "\n");
         v2.set("/cg/cpu.stat", "usage_usec 77\n");
+        let with_steal = fake();
+        with_steal.set("/proc/self/mountinfo", MOUNTS_V2);
+        with_steal.set("/cg/cgroup.controllers", "\n");
+        let parts = "usage_usec 99\nuser_usec 40\nsystem_usec 30\n";
+        with_steal.set("/cg/cpu.stat", parts);
         let contained_v2 = fake();
         contained_v2.set("/proc/self/mountinfo", MOUNTS_V2);
         contained_v2.set("/cg/cgroup.controllers", "\n");
@@ -182,6 +210,7 @@ mod tests {
             (v1, 123_456_789, "the root group"),
             (contained, ticks, "a container's group looks like a root"),
             (v2, 77_000, "microseconds"),
+            (with_steal, 70_000, "steal is no use of CPU"),
             (
                 contained_v2,
                 ticks,
@@ -258,14 +287,33 @@ mod tests {
     }
 
     #[test]
+    fn interrupts_are_told_apart_where_busy_time_has_them() {
+        let v1 = fake();
+        v1.set("/proc/self/mountinfo", MOUNTS_V1);
+        v1.set("/cg/cpuacct/cgroup.sane_behavior", "0\n");
+        v1.set("/cg/cpuacct/cpuacct.usage", "123456789\n");
+        let table = [
+            (v1, 0, 0, "tasks only, in nanoseconds"),
+            (fake(), 50_000_000, 30_000_000, "sampled at the tick"),
+        ];
+        for (system, interrupts_ns, error_ns, why) in table {
+            let mut probe = MachineProbe::new(&system).unwrap();
+            let found = (probe.snapshot().unwrap().interrupts_ns, probe.busy_error_ns());
+            assert_eq!(found, (interrupts_ns, error_ns), "{why}");
+        }
+    }
+
+    #[test]
     fn a_delta_is_never_below_zero() {
         let then = MachineSnapshot {
             busy_ns: Some(10),
+            interrupts_ns: 0,
             steal_ns: 50,
             cpu_pressure_ns: Some(5),
         };
         let now = MachineSnapshot {
             busy_ns: Some(30),
+            interrupts_ns: 0,
             steal_ns: 40,
             cpu_pressure_ns: None,
         };

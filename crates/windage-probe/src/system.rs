@@ -67,6 +67,8 @@ impl Entry {
 pub enum Clock {
     /// Time since some point in the past; never set back.
     Monotonic,
+    /// The same, and the time in which the machine was suspended.
+    Boot,
     /// CPU used by all threads of this process, including ended ones.
     ThisProcess,
     /// CPU used by all threads of another process, including ended ones.

@@ -288,7 +288,7 @@ pub(crate) fn descendants(system: &dyn System, roots: &[u32]) -> Result<Vec<u32>
 }
 
 /// The processes that descend from `roots`, given each process with its parent.
-fn reachable(roots: &[u32], parents: &[(u32, u32)]) -> Vec<u32> {
+pub(crate) fn reachable(roots: &[u32], parents: &[(u32, u32)]) -> Vec<u32> {
     let mut found = Vec::new();
     let mut next = roots.to_vec();
     while let Some(parent) = next.pop() {

@@ -10,6 +10,8 @@ pub struct MachineStat {
     /// Time of all cores in user mode, in the kernel and in interrupts, in ticks; guests are
     /// part of user time.
     pub busy_ticks: u64,
+    /// Of it, time in interrupts and softirqs, in ticks. It belongs to no task.
+    pub interrupt_ticks: u64,
     /// Time that the hypervisor took away, in ticks.
     pub steal_ticks: u64,
 }
@@ -38,6 +40,7 @@ pub fn stat(bytes: &[u8]) -> Option<MachineStat> {
         .try_fold(0u64, |sum, &t| sum.checked_add(t))?;
     Some(MachineStat {
         busy_ticks,
+        interrupt_ticks: irq.checked_add(softirq)?,
         steal_ticks,
     })
 }
@@ -62,6 +65,17 @@ pub fn cpu_stat_usage_us(bytes: &[u8]) -> Option<u64> {
     number_after(bytes, b"usage_usec ")
 }
 
+/// CPU used by the root cgroup of version 2, in microseconds, from its `cpu.stat`. Until Linux 6.14
+/// its `usage_usec` includes steal, which is no use of CPU; user and system time never do.
+#[must_use]
+pub fn cpu_stat_root_us(bytes: &[u8]) -> Option<u64> {
+    let parts = number_after(bytes, b"user_usec ").zip(number_after(bytes, b"system_usec "));
+    match parts {
+        Some((user, system)) => user.checked_add(system),
+        None => cpu_stat_usage_us(bytes),
+    }
+}
+
 /// The process ids in `cgroup.procs`. The kernel writes 0 for processes of another namespace; they
 /// can't be read from here and are left out.
 pub fn process_ids(procs: &[u8]) -> impl Iterator<Item = u32> {
@@ -81,6 +95,7 @@ mod tests {
     fn the_machine_s_line_is_the_sum_of_its_cores() {
         let expected = MachineStat {
             busy_ticks: 51691 + 4820 + 96,
+            interrupt_ticks: 96,
             steal_ticks: 18,
         };
         assert_eq!(stat(STAT), Some(expected));
@@ -171,7 +186,7 @@ mod tests {
                  intr 1 2 3\n"
             );
             let busy_ticks = user + nice + system + irq + softirq;
-            let expected = MachineStat { busy_ticks, steal_ticks };
+            let expected = MachineStat { busy_ticks, interrupt_ticks: irq + softirq, steal_ticks };
             prop_assert_eq!(stat(text.as_bytes()), Some(expected));
             prop_assert_eq!(single(format!("{user}\n").as_bytes()), Some(user));
             let text = format!("usage_usec {user}\n");

@@ -17,9 +17,13 @@ pub struct ProcessStat {
     pub minor_faults: u64,
     /// Page faults that needed a disk read, likewise.
     pub major_faults: u64,
+    /// CPU of all its threads, including ended ones, in ticks of `USER_HZ`.
+    pub cpu_ticks: u64,
     /// When it started, in ticks of `USER_HZ` since boot. With the id, it identifies a process
     /// permanently.
     pub start_ticks: u64,
+    /// The core that it last ran on; `None` in a shortened text.
+    pub last_core: Option<u32>,
 }
 
 impl ProcessStat {
@@ -54,7 +58,10 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
     let flags = fields.nth(4)?; // 9
     let minor_faults = fields.next()?; // 10
     let major_faults = fields.nth(1)?; // 12
-    let start_ticks = fields.nth(9)?; // 22
+    let user_ticks = fields.nth(1)?; // 14
+    let system_ticks = fields.next()?; // 15
+    let start_ticks = fields.nth(6)?; // 22
+    let last_core = fields.nth(16); // 39
     let [state] = state else { return None };
     Some(ProcessStat {
         process,
@@ -63,8 +70,20 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
         kernel_thread: number(flags)? & PF_KTHREAD != 0,
         minor_faults: number(minor_faults)?,
         major_faults: number(major_faults)?,
+        cpu_ticks: number(user_ticks)?.checked_add(number(system_ticks)?)?,
         start_ticks: number(start_ticks)?,
+        last_core: last_core.and_then(id),
     })
+}
+
+/// The name of the program, at most 15 bytes, from the same text. Control characters and what is not
+/// UTF-8 are replaced.
+#[must_use]
+pub fn name(stat: &[u8]) -> Option<String> {
+    let starts = stat.iter().position(|&byte| byte == b'(')?;
+    let ends = stat.iter().rposition(|&byte| byte == b')')?;
+    let name = String::from_utf8_lossy(stat.get(starts + 1..ends)?).into_owned();
+    Some(name.replace(char::is_control, "\u{fffd}"))
 }
 
 /// Resident pages, from `/proc/PID/statm`; zero for a process that has ended.
@@ -144,8 +163,23 @@ mod tests {
         kernel_thread: false,
         minor_faults: 99,
         major_faults: 3,
+        cpu_ticks: 5 + 4,
         start_ticks: 89938,
+        last_core: Some(0),
     };
+
+    #[test]
+    fn a_program_s_name_is_fit_for_a_line() {
+        let table: [(&[u8], Option<&str>); 4] = [
+            (b"1 (rustc) S", Some("rustc")),
+            (b"1 (a) b) S", Some("a) b")),
+            (b"1 (a\nb\xff) S", Some("a\u{fffd}b\u{fffd}")),
+            (b"1 rustc S", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(name(text).as_deref(), expected);
+        }
+    }
 
     #[test]
     fn a_name_may_contain_anything() {
@@ -270,14 +304,16 @@ mod tests {
             name in "[ -~\n]{0,15}",
             process: u32, parent: u32, kernel_thread: bool,
             minor_faults: u64, major_faults: u64, start_ticks: u64,
+            user in 0u64..1 << 60, system in 0u64..1 << 60,
         ) {
             let flags = if kernel_thread { 0x0020_8040 } else { 0x0040_0100 };
             let text = format!(
-                "{process} ({name}) R {parent} 1 1 0 -1 {flags} {minor_faults} 0 {major_faults} 0 0 0 0 0 \
+                "{process} ({name}) R {parent} 1 1 0 -1 {flags} {minor_faults} 0 {major_faults} 0 {user} {system} 0 0 \
                  20 0 1 0 {start_ticks} 0 0\n"
             );
             let expected = ProcessStat {
                 process, state: b'R', parent, kernel_thread, minor_faults, major_faults, start_ticks,
+                cpu_ticks: user + system, last_core: None,
             };
             prop_assert_eq!(stat(text.as_bytes()), Some(expected));
         }
