@@ -22,6 +22,7 @@ mod manifest;
 mod names;
 mod needs;
 mod order;
+mod outside_load;
 mod pace;
 mod pin;
 mod preparation;

@@ -5,8 +5,11 @@ use crate::receiving::Receiving;
 use windage_load::{RunReport, monotonic_ns};
 use windage_model::{ArmCpu, ArmIndex, Beside, WindowCpu};
 use windage_probe::{
-    ArmProbe, KernelThreadsProbe, MachineProbe, MachineSnapshot, ProbeError, SelfProbe,
+    ArmProbe, KernelThreadsProbe, Linux, MachineProbe, MachineSnapshot, ProbeError, SelfProbe,
+    Suspension,
 };
+
+use crate::outside_load::OutsideLoad;
 
 /// Every counter at one moment, read when the load was drained and the service asleep.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,9 @@ pub(crate) struct Reading {
     /// CPU of the attached agents; `None` when there are none.
     pub(crate) agents_ns: Option<u64>,
     pub(crate) kernel_threads_ns: Option<u64>,
+    /// CPU of the services that all arms share; `None` where it can't be read.
+    pub(crate) shared_ns: Option<u64>,
+    pub(crate) suspension: Option<Suspension>,
 }
 
 /// Windage's own and the machine's counters.
@@ -28,13 +34,15 @@ pub(crate) struct Meters {
     pub(crate) own: SelfProbe,
     /// Read only where agents attach and detach: kernel work that they cause is part of their cost.
     pub(crate) kernel_threads: Option<KernelThreadsProbe>,
+    /// Looks for programs outside the run, between windows.
+    pub(crate) outside_load: OutsideLoad,
 }
 
 impl Meters {
     /// Reads everything; the instances first, as close together as possible.
     pub(crate) fn read(
         &mut self,
-        instances: &mut [Instance],
+        (instances, shared): (&mut [Instance], &mut Instance),
         receiving: Option<&Receiving>,
         agents: Option<&mut ArmProbe>,
     ) -> Result<Reading, ProbeError> {
@@ -52,6 +60,8 @@ impl Meters {
                 .kernel_threads
                 .as_mut()
                 .and_then(|threads| threads.cpu_ns().ok()),
+            shared_ns: shared.probe.cpu_ns().ok(),
+            suspension: Suspension::read(&Linux).ok(),
         })
     }
 }

@@ -3,9 +3,14 @@
 
 use windage_load::LoadFacts;
 use windage_model::{ArmTurns, TurnBlock, Warning, Window};
+use windage_probe::ProcessChanges;
+
+use crate::readings::Reading;
 
 /// The share of the window's own CPU above which CPU of other arms is a warning.
 const OTHERS_SHARE: f64 = 0.05;
+/// A machine that was suspended for longer was not measured meanwhile.
+const SUSPENDED_NS_MAX: u64 = 10_000_000;
 
 /// Every warning that the counters of a window justify under that load.
 ///
@@ -51,6 +56,24 @@ pub(crate) fn of_turns(block: &TurnBlock, load: &LoadFacts) -> Vec<Warning> {
         found.push(Warning::CpuUnreadable);
     }
     found
+}
+
+/// The warning about processes that came or went while CPU was read by process.
+pub(crate) fn processes_changed(
+    changes: impl Iterator<Item = ProcessChanges>,
+) -> Option<Warning> {
+    let (appeared, ended) = changes.fold((0, 0), |(appeared, ended), of| {
+        (appeared + of.appeared, ended + of.ended)
+    });
+    (appeared + ended > 0).then_some(Warning::ProcessesChanged { appeared, ended })
+}
+
+/// The warning about a machine that was suspended between two readings.
+pub(crate) fn suspended([start, end]: [&Reading; 2]) -> Option<Warning> {
+    let suspended_ns = end.suspension?.since(&start.suspension?);
+    (suspended_ns > SUSPENDED_NS_MAX).then_some(Warning::Suspended {
+        seconds: suspended_ns as f64 / 1e9,
+    })
 }
 
 fn share(part: f64, whole: u64) -> f64 {
@@ -99,6 +122,7 @@ pub(crate) fn what_failed(warning: &Warning) -> String {
 mod tests {
     use super::*;
     use windage_load::SubjectCpu;
+    use windage_probe::{Clock, FakeSystem, Suspension};
     use windage_model::{ArmCpu, ArmIndex, LoadModel, WarningCode, fixtures};
 
     fn sound() -> Window {
@@ -165,6 +189,43 @@ mod tests {
             let found = of_window(&window, &load(&window), true);
             let codes: Vec<_> = found.iter().map(Warning::code).collect();
             assert_eq!(&codes, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_slept_was_not_measured() {
+        let at = |monotonic_ms: u64, boot_ms: u64| {
+            let system = FakeSystem::new();
+            system.set_clock(Clock::Monotonic, monotonic_ms * 1_000_000);
+            system.set_clock(Clock::Boot, boot_ms * 1_000_000);
+            Reading {
+                suspension: Suspension::read(&system).ok(),
+                ..Reading::default()
+            }
+        };
+        let slept = |seconds| Some(Warning::Suspended { seconds });
+        let table = [
+            (at(0, 500), at(1_000, 1_500), None, "awake"),
+            (at(0, 500), at(1_000, 1_510), None, "a rounding of clocks"),
+            (at(0, 500), at(1_000, 4_000), slept(2.5), "suspended"),
+            (at(0, 500), Reading::default(), None, "no such clock"),
+        ];
+        for (start, end, expected, why) in table {
+            assert_eq!(suspended([&start, &end]), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn processes_that_come_or_go_are_counted_over_all_sets() {
+        let of = |appeared, ended| ProcessChanges { appeared, ended };
+        let warned = |appeared, ended| Some(Warning::ProcessesChanged { appeared, ended });
+        let table = [
+            (vec![], None),
+            (vec![of(0, 0), of(0, 0)], None),
+            (vec![of(2, 0), of(1, 4)], warned(3, 4)),
+        ];
+        for (changes, expected) in table {
+            assert_eq!(processes_changed(changes.into_iter()), expected);
         }
     }
 

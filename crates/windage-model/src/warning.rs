@@ -297,6 +297,16 @@ warnings! {
     Steal { steal_ns: u64, window_ns: u64 } = "steal", Suspect;
     /// Another arm used CPU in this window.
     OtherArmActive { others_cpu_ns: u64, own_cpu_ns: u64 } = "other_arm_active", Suspect;
+    /// Programs outside the run used CPU that arms or the generator may have needed.
+    OutsideLoad {
+        cores: f64,
+        pinned_core: Option<u64>,
+        programs: Vec<String>,
+    } = "outside_load", Suspect;
+    /// Processes of an arm came or went while its CPU was read by process.
+    ProcessesChanged { appeared: u64, ended: u64 } = "processes_changed", Suspect;
+    /// The machine was suspended.
+    Suspended { seconds: f64 } = "suspended", Void;
     /// Some requests of a window failed or got an error status.
     Errors {
         failed: u64,

@@ -45,6 +45,26 @@ pub struct Memory {
     pub rss_bytes: u64,
 }
 
+/// How many processes of an arm were found to be new or to have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessChanges {
+    /// Processes that were found.
+    pub appeared: u64,
+    /// Processes that had ended.
+    pub ended: u64,
+}
+
+impl ProcessChanges {
+    /// The changes since an earlier state.
+    #[must_use]
+    pub fn since(self, earlier: ProcessChanges) -> ProcessChanges {
+        ProcessChanges {
+            appeared: self.appeared.saturating_sub(earlier.appeared),
+            ended: self.ended.saturating_sub(earlier.ended),
+        }
+    }
+}
+
 /// CPU, memory and activity of one arm.
 ///
 /// Only [`cpu_ns`](Self::cpu_ns), [`memory`](Self::memory) and [`activity`](Self::activity) are for
@@ -61,6 +81,7 @@ pub struct ArmProbe {
     processes: Vec<Process>,
     /// What closed processes had used.
     departed: Departed,
+    changes: ProcessChanges,
     buffer: Box<[u8]>,
 }
 
@@ -197,6 +218,7 @@ impl ArmProbe {
             meter,
             processes: Vec::new(),
             departed: Departed::default(),
+            changes: ProcessChanges::default(),
             buffer: task::buffer(),
         }
     }
@@ -301,6 +323,13 @@ impl ArmProbe {
             running += usize::from(process.runs(&mut self.buffer)?);
         }
         Ok(running)
+    }
+
+    /// How many processes [`refresh_tasks`](Self::refresh_tasks) has found so far, and how many of
+    /// them had ended. Process clocks miss a part of what either kind used; a cgroup misses nothing.
+    #[must_use]
+    pub fn process_changes(&self) -> ProcessChanges {
+        self.changes
     }
 
     /// Whether no thread of the processes listed by the last refresh runs or waits for a core or a
@@ -415,6 +444,7 @@ impl ArmProbe {
         let process = Process::open(&*self.system, id, &mut self.buffer)?;
         let there = process.is_some();
         self.processes.extend(process);
+        self.changes.appeared += u64::from(there);
         Ok(there)
     }
 
@@ -429,6 +459,7 @@ impl ArmProbe {
                 continue;
             }
             let mut process = self.processes.swap_remove(index);
+            self.changes.ended += 1;
             if matches!(self.meter, Meter::ProcessClocks) {
                 self.departed.cpu_ns += process.cpu_ns(&*self.system, &mut self.buffer)?;
             }

@@ -2,7 +2,8 @@
 //!
 //! - [`ArmProbe`] reads what one arm's processes use, [`MachineProbe`] what the entire machine
 //!   uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
-//!   [`ProgramsProbe`] finds out which other programs use CPU.
+//!   [`ProgramsProbe`] finds out which other programs use CPU, [`Suspension`] whether the machine was
+//!   suspended.
 //! - [`host`] gathers facts about the machine for reports.
 //! - [`cgroup`] gives each arm a cgroup, the best source of CPU time.
 //! - [`bpf`] lists the BPF programs in the kernel; [`facility`] finds out what the kernel offers to
@@ -38,10 +39,11 @@ mod machine;
 mod open_files;
 mod own;
 mod programs;
+mod suspension;
 mod system;
 mod task;
 
-pub use arm::{Accounting, ArmProbe, Memory};
+pub use arm::{Accounting, ArmProbe, Memory, ProcessChanges};
 pub use error::ProbeError;
 pub use fake::FakeSystem;
 pub use kernel_threads::KernelThreadsProbe;
@@ -49,4 +51,5 @@ pub use linux::Linux;
 pub use machine::{MachineProbe, MachineSnapshot};
 pub use own::SelfProbe;
 pub use programs::{ProgramUse, Programs, ProgramsProbe};
+pub use suspension::Suspension;
 pub use system::{Clock, Entry, OpenFile, System};

@@ -258,7 +258,13 @@ fn newcomers_count_from_the_refresh_that_finds_them() {
     system.set("/proc/10/task/11/schedstat", "1 1 70\n");
     assert_eq!(probe.cpu_ns().unwrap(), 100);
     assert_eq!(probe.activity().unwrap().context_switches, 1);
+    let at_first = probe.process_changes();
     assert_eq!(probe.refresh_tasks().unwrap(), 2);
+    let changes = |probe: &ArmProbe| {
+        let of = probe.process_changes().since(at_first);
+        (of.appeared, of.ended)
+    };
+    assert_eq!(changes(&probe), (1, 0));
     assert_eq!(probe.cpu_ns().unwrap(), 120);
     assert_eq!(probe.activity().unwrap().context_switches, 76);
     // A thread ends, then the root: the orphan still belongs to the arm.
@@ -269,6 +275,7 @@ fn newcomers_count_from_the_refresh_that_finds_them() {
     Process { parent: 1, ..child }.shown(&system);
     assert_eq!(probe.refresh_tasks().unwrap(), 1);
     assert_eq!((ids(&probe), probe.cpu_ns().unwrap()), (vec![20], 120));
+    assert_eq!(changes(&probe), (1, 1));
 }
 
 #[test]

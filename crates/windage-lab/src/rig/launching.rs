@@ -38,7 +38,7 @@ impl<'a> RealRig<'a> {
         if let Some(receiving) = &mut self.receiving {
             receiving.launch(setting.plan);
         }
-        let shared = self.launch_shared(number)?;
+        let mut shared = self.launch_shared(number)?;
         let mut instances = self.launch_instances(number, load, &shared)?;
         let losses = Losses::of(setting.plan, setting.run, number, &instances)?;
         losses.scrape()?;
@@ -46,7 +46,7 @@ impl<'a> RealRig<'a> {
         let driver = Driver::start(setting, load, &mut ground, &self.groups, &mut instances)?;
         let receiving = self.receiving.as_ref();
         Ok(Started {
-            reading: self.meters.read(&mut instances, receiving, None)?,
+            reading: self.meters.read((&mut instances, &mut shared), receiving, None)?,
             shared,
             instances,
             driver,

@@ -43,7 +43,9 @@ impl RealLaunched<'_, '_> {
         self.agents.notice_deaths(services)?;
         let counted = services.probe(arm).source() != CpuSource::None;
         let facts = load_facts(services, &driven, &window, is_machine_known);
+        let disturbances = std::mem::take(&mut window.warnings);
         window.warnings = warnings::of_window(&window, &facts, counted);
+        window.warnings.extend(disturbances);
         window.warnings.extend(agents_warning);
         window.warnings.extend(self.agents.note_death());
         window.warnings.extend(switch_warning);
@@ -57,7 +59,8 @@ impl RealLaunched<'_, '_> {
         })
     }
 
-    /// Lists the arms' processes and the kernel's threads anew, once per block.
+    /// Lists the processes of arms and shared services, the kernel's threads and all other programs
+    /// anew, once per block.
     pub(super) fn list_anew(&mut self, block: u32) -> Result<(), LabError> {
         if self.listed == Some(block) {
             return Ok(());
@@ -69,6 +72,9 @@ impl RealLaunched<'_, '_> {
         if let Some(threads) = &mut self.services.meters.kernel_threads {
             threads.refresh()?;
         }
+        // They only tell what runs beside the arms.
+        let _ = self.services.shared.probe.refresh_tasks();
+        self.services.meters.outside_load.look();
         Ok(())
     }
 
@@ -76,6 +82,8 @@ impl RealLaunched<'_, '_> {
     /// load, and whether the machine's counters are known.
     fn take(&mut self, place: Place, seed: u64) -> Result<(Window, Driven, bool), LabError> {
         let (services, arm) = (&mut self.services, place.arm);
+        let own = services.setting.set_of(arm);
+        let changes = services.process_changes(&[own]);
         let before = services.probe(arm).activity().ok();
         services.enter(arm, Stretch::measured(place));
         let start = services.read(self.agents.probe())?;
@@ -86,11 +94,11 @@ impl RealLaunched<'_, '_> {
         // What a program does after its last answer is part of the window's work.
         services.flush_window(arm)?;
         services.quiet(arm);
+        services.list_without_cgroups(&[own]);
         let end = services.read(self.agents.probe())?;
         services.enter(arm, Stretch::unmeasured(arm));
         let activity = services.probe(arm).activity().ok();
         let readings = [&services.last, &start, &end];
-        let own = services.setting.set_of(arm);
         let mut cpu = bill(readings, own, &services.credit, &driven.report);
         let rusage_ns = driven.exit.as_ref().map(|exit| exit.cpu_ns());
         cpu.in_window_ns = cpu.in_window_ns.or(rusage_ns);
@@ -111,7 +119,7 @@ impl RealLaunched<'_, '_> {
             },
             rss_bytes: memory.map(|m| m.rss_bytes).filter(|b| *b > 0),
             activity: activity.zip(before).map(|(end, start)| end.since(&start)),
-            warnings: Vec::new(),
+            warnings: services.disturbances([&start, &end], &[own], changes),
             outliers: Vec::new(),
         };
         services.last = end;

@@ -2,6 +2,7 @@
 
 mod agents;
 mod batch;
+mod disturbances;
 mod driver;
 mod launched;
 mod launching;
@@ -35,6 +36,7 @@ pub(crate) use self::setting::Setting;
 use self::turns::TurnsSoFar;
 use crate::LabError;
 use crate::conduct::Rig;
+use crate::outside_load::OutsideLoad;
 use crate::readings::Meters;
 use crate::receiving::Receiving;
 
@@ -54,6 +56,7 @@ pub(crate) struct RealRig<'a> {
 impl<'a> RealRig<'a> {
     pub(crate) fn new(setting: &'a Setting<'a>, mut keeper: Keeper) -> Result<Self, LabError> {
         let (plan, emit) = (setting.plan, setting.emit);
+        let roots = [std::process::id(), keeper.keeper_pid()];
         let receiving = Receiving::start(plan, setting.run, &setting.sets)?;
         let groups = sets::groups(&setting.sets, plan, &mut keeper, emit)?;
         let agent_group = sets::agent_group(plan, &groups, &mut keeper, emit)?;
@@ -69,6 +72,7 @@ impl<'a> RealRig<'a> {
                 machine: MachineProbe::new(&Linux)?,
                 own: SelfProbe::new(&Linux)?,
                 kernel_threads,
+                outside_load: OutsideLoad::new(&Linux, plan, roots),
             },
             findings: Vec::new(),
         })

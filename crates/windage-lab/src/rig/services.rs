@@ -234,7 +234,8 @@ impl Services<'_, '_> {
     /// Reads every counter; `agents` are those that are attached.
     pub(super) fn read(&mut self, agents: Option<&mut ArmProbe>) -> Result<Reading, LabError> {
         let receiving = self.receiving.as_ref();
-        Ok(self.meters.read(&mut self.instances, receiving, agents)?)
+        let sets = (&mut self.instances[..], &mut self.shared);
+        Ok(self.meters.read(sets, receiving, agents)?)
     }
 
     /// Credits the arm with the telemetry that has arrived so far.

@@ -67,6 +67,8 @@ impl RealLaunched<'_, '_> {
         };
         self.end_windows()?;
         self.has_turns = true;
+        let sets: Vec<usize> = (0..self.services.instances.len()).collect();
+        let changes = self.services.process_changes(&sets);
         self.list_anew(place.block)?;
         let services = &mut self.services;
         let order = draw.order;
@@ -83,6 +85,7 @@ impl RealLaunched<'_, '_> {
         let seed = services.setting.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
         let driven = services.drive_turns(&arms, &turns, &turn, seed)?;
         let is_awake = services.settle_down();
+        services.list_without_cgroups(&sets);
         let end = services.read(None)?;
         let mut block = TurnBlock {
             launch: place.launch,
@@ -102,13 +105,15 @@ impl RealLaunched<'_, '_> {
                 (Some(start), Some(end)) => end.delta(start),
                 _ => Default::default(),
             },
-            warnings: Vec::new(),
+            warnings: services.disturbances([&start, &end], &sets, changes),
         };
         let is_machine_known = start.machine.is_some() && end.machine.is_some();
         services.last = end;
         services.notice_deaths(None)?;
         let facts = load_facts(services, &driven, &block, is_machine_known);
+        let disturbances = std::mem::take(&mut block.warnings);
         block.warnings = warnings::of_turns(&block, &facts);
+        block.warnings.extend(disturbances);
         for set in 0..services.instances.len() {
             block
                 .warnings

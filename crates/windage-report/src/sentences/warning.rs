@@ -74,6 +74,14 @@ fn of_load(of: &Warning) -> Option<String> {
             percent(*waited as f64, *intended as f64),
         ),
         Warning::Steal { .. } => "The hypervisor took the processor away.".to_owned(),
+        Warning::OutsideLoad {
+            cores,
+            pinned_core,
+            programs,
+        } => outside_load(*cores, *pinned_core, programs),
+        Warning::Suspended { seconds } => {
+            format!("The machine was suspended for {seconds:.2} s: nothing measured then counts.")
+        }
         Warning::Errors { .. } => {
             "Requests failed or were answered with an error: the figures partly measure errors."
                 .to_owned()
@@ -127,6 +135,22 @@ fn of_load(of: &Warning) -> Option<String> {
         Warning::LoadInterrupted { .. } => "The load was interrupted before its end.".to_owned(),
         _ => return None,
     })
+}
+
+fn outside_load(cores: f64, pinned_core: Option<u64>, programs: &[String]) -> String {
+    let place = match pinned_core {
+        Some(core) => format!("of core {core}, which the plan pins"),
+        None => "cores".to_owned(),
+    };
+    let most = match programs {
+        [] => "they have ended, so their names are unknown".to_owned(),
+        programs => format!("most: {}", listed(programs)),
+    };
+    format!(
+        "Programs outside the run used {cores:.2} {place} ({most}): the arms competed with them. \
+         Stop them, or measure on a quiet machine. Name programs that belong to the subject in the \
+         plan, as services that are `shared`."
+    )
 }
 
 /// Why the generator was late.
@@ -214,6 +238,12 @@ fn of_processes(of: &Warning) -> Option<String> {
              completed. The service may run elsewhere: attached by URL, or outside its cgroup."
                 .to_owned()
         }
+        Warning::ProcessesChanged { appeared, ended } => format!(
+            "Processes of an arm came or went ({appeared} appeared, {ended} ended) while CPU was \
+             read by process: what they used meanwhile is missing in part. Run as root, or in a \
+             delegated scope (`systemd-run --user --scope -p Delegate=yes`), so that each arm has \
+             a cgroup."
+        ),
         Warning::ServiceDied {
             service: name,
             whose,
