@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::arm::{Accounting, ArmProbe};
 use crate::error::{ProbeError, has_left, remedy};
@@ -13,6 +14,8 @@ use crate::parse::cgroup::{Hierarchy, Membership, Mount, memberships, mounts};
 use crate::parse::machine::process_ids;
 use crate::system::System;
 use crate::task;
+
+mod scope;
 
 /// The cgroup versions of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,11 +67,20 @@ pub enum CgroupError {
 /// Where Windage creates its cgroups: below its own cgroup in each hierarchy.
 ///
 /// Prefers version 1 where `cpuacct` is mounted, because it counts in nanoseconds (version 2:
-/// microseconds).
+/// microseconds). Version 2 counts CPU wherever it is mounted, without any controller.
 #[derive(Clone, Debug)]
 pub struct CgroupTree {
     system: Arc<dyn System>,
     place: Place,
+}
+
+/// Where cgroups are, after a search that may have moved this process.
+#[derive(Clone, Debug)]
+pub struct FoundTree {
+    /// The best place; `None` when no mounted hierarchy counts CPU.
+    pub tree: Option<CgroupTree>,
+    /// The scope that this process was moved to.
+    pub scope: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,29 +95,62 @@ enum Place {
 }
 
 impl CgroupTree {
-    /// Finds Windage's own cgroups; `None` when no mounted hierarchy counts CPU. Only `create`
-    /// shows whether cgroups can be created there.
+    /// Finds the best place in which cgroups can be created, by creating one and removing it. Where
+    /// they can be created nowhere, it is the place that would be best, and `create` says why not.
+    /// `None` when no mounted hierarchy counts CPU.
     #[must_use]
     pub fn detect(system: &dyn System) -> Option<CgroupTree> {
-        let mounts = mounts(&read_file(system, Path::new(MOUNTINFO_PATH)).ok()?);
-        let own = memberships(&read_file(system, Path::new("/proc/self/cgroup")).ok()?);
-        let place = match own_dir(&mounts, &own, |h| h.carries("cpuacct")) {
-            Some(cpuacct) => {
-                let memory = own_dir(&mounts, &own, |h| h.carries("memory"));
-                // If one hierarchy has both controllers, it gets one directory.
-                Place::V1 {
-                    memory: memory.filter(|dir| *dir != cpuacct),
-                    cpuacct,
-                }
-            }
-            None => Place::V2 {
-                dir: own_dir(&mounts, &own, |h| *h == Hierarchy::V2)?,
-            },
+        let mut trees = CgroupTree::all(system);
+        let usable = trees.iter().position(CgroupTree::is_usable);
+        (!trees.is_empty()).then(|| trees.swap_remove(usable.unwrap_or(0)))
+    }
+
+    /// The same. Where no cgroup can be created, asks the user's systemd for a scope that is
+    /// delegated to the user, and moves `processes` there: this one, and the one that starts
+    /// services. Only a process in the scope may put others into its cgroups.
+    #[must_use]
+    pub fn detect_or_enter_scope(system: &dyn System, processes: &[u32]) -> FoundTree {
+        let here = CgroupTree::detect(system);
+        if here.as_ref().is_some_and(CgroupTree::is_usable) {
+            let (tree, scope) = (here, None);
+            return FoundTree { tree, scope };
+        }
+        let scope = scope::enter(system, processes);
+        let tree = match scope {
+            Some(_) => CgroupTree::detect(system),
+            None => here,
         };
-        Some(CgroupTree {
-            system: system.share(),
-            place,
-        })
+        FoundTree { tree, scope }
+    }
+
+    /// Every place that counts CPU, the best first, whether or not cgroups can be created there.
+    #[must_use]
+    pub fn all(system: &dyn System) -> Vec<CgroupTree> {
+        let read = |path| read_file(system, Path::new(path)).unwrap_or_default();
+        let mounts = mounts(&read(MOUNTINFO_PATH));
+        let own = memberships(&read("/proc/self/cgroup"));
+        let memory = own_dirs(&mounts, &own, |h| h.carries("memory")).next();
+        let v1 = own_dirs(&mounts, &own, |h| h.carries("cpuacct")).map(|cpuacct| Place::V1 {
+            // If one hierarchy has both controllers, it gets one directory.
+            memory: memory.clone().filter(|dir| *dir != cpuacct),
+            cpuacct,
+        });
+        let v2 = own_dirs(&mounts, &own, |h| *h == Hierarchy::V2).map(|dir| Place::V2 { dir });
+        v1.chain(v2)
+            .map(|place| CgroupTree {
+                system: system.share(),
+                place,
+            })
+            .collect()
+    }
+
+    /// Whether a cgroup can be created here. Tries it.
+    fn is_usable(&self) -> bool {
+        // Several threads may try at the same time.
+        static TRIALS: AtomicU32 = AtomicU32::new(0);
+        let trial = TRIALS.fetch_add(1, Ordering::Relaxed);
+        // Dropping it removes it.
+        self.create(&format!("trial-{trial}")).is_ok()
     }
 
     /// Creates an empty cgroup `windage-PID-NAME` in each hierarchy used. Goes on without the
@@ -313,17 +358,18 @@ fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok()
 }
 
-fn own_dir(
+/// This process's own cgroup in every mount of such a hierarchy.
+fn own_dirs(
     mounts: &[Mount],
     own: &[Membership],
     which: impl Fn(&Hierarchy) -> bool,
-) -> Option<PathBuf> {
-    let mount = mounts.iter().find(|mount| which(&mount.hierarchy))?;
+) -> impl Iterator<Item = PathBuf> {
     let path = own
         .iter()
         .find(|membership| which(&membership.hierarchy))
-        .map(|m| &m.path)?;
-    Some(mount.dir_of(path))
+        .map(|membership| &membership.path);
+    let mounts = mounts.iter().filter(move |mount| which(&mount.hierarchy));
+    mounts.filter_map(move |mount| Some(mount.dir_of(path?)))
 }
 
 fn refusal<T>(call: &'static str, path: &Path, result: io::Result<T>) -> Result<T, CgroupError> {

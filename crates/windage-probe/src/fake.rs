@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::system::{Clock, Entry, OpenFile, System};
 
@@ -25,6 +26,9 @@ struct State {
     failing: BTreeMap<PathBuf, i32>,
     clocks: BTreeMap<Clock, u64>,
     born_with: BTreeMap<PathBuf, Vec<(String, Vec<u8>)>>,
+    programs: BTreeMap<String, Vec<(PathBuf, Vec<u8>)>>,
+    /// Every program that was run, with its arguments.
+    ran: Vec<String>,
 }
 
 /// The current content, or the error number of a read.
@@ -74,6 +78,11 @@ impl FakeSystem {
         state.failing.insert(path.as_ref().to_owned(), errno);
     }
 
+    /// Ends the failure of a directory.
+    pub fn mend(&self, dir: impl AsRef<Path>) {
+        self.state().failing.remove(dir.as_ref());
+    }
+
     /// Sets a clock.
     pub fn set_clock(&self, clock: Clock, now_ns: u64) {
         self.state().clocks.insert(clock, now_ns);
@@ -94,6 +103,21 @@ impl FakeSystem {
         state
             .born_with
             .insert(parent.as_ref().to_owned(), files.collect());
+    }
+
+    /// Adds a program that succeeds, and the files that it writes.
+    pub fn program(&self, name: &str, writes: &[(&str, &str)]) {
+        let writes = writes
+            .iter()
+            .map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec()));
+        let mut state = self.state();
+        state.programs.insert(name.to_owned(), writes.collect());
+    }
+
+    /// Every program that was run, with its arguments.
+    #[must_use]
+    pub fn ran(&self) -> Vec<String> {
+        self.state().ran.clone()
     }
 
     /// The content of a file; `None` if it does not exist.
@@ -195,6 +219,20 @@ impl System for FakeSystem {
         self.remove(dir);
         Ok(())
     }
+
+    fn run(&self, program: &str, args: &[String]) -> io::Result<bool> {
+        let writes = self.state().programs.get(program).cloned();
+        let writes = writes.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
+        self.state()
+            .ran
+            .push(format!("{program} {}", args.join(" ")));
+        for (path, content) in writes {
+            self.set(path, content);
+        }
+        Ok(true)
+    }
+
+    fn pause(&self, _lasts: Duration) {}
 
     fn page_bytes(&self) -> u64 {
         4096

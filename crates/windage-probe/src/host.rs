@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use crate::cgroup::{self, CgroupVersion};
 use crate::machine;
 use crate::open_files::read_file;
-use crate::parse::host;
+use crate::parse::{host, machine as parse_machine};
 use crate::system::System;
 
 /// Facts that make figures of two machines comparable or not. Nothing here names the machine or its
@@ -46,6 +46,8 @@ pub struct HostFacts {
     pub cgroup_controllers: Vec<String>,
     /// The scheduler's ticks per second: how often a busy task's counters are updated.
     pub tick_hz: Option<u64>,
+    /// Whether interrupt time is accounted apart, so that it is no part of what tasks use.
+    pub irq_time_accounting: Option<bool>,
     /// The source of the kernel's clocks.
     pub clocksource: Option<String>,
     /// Whether the kernel accounts pressure.
@@ -103,7 +105,8 @@ impl HostFacts {
             memory_total_bytes: file("/proc/meminfo").and_then(|m| host::memory_total_bytes(&m)),
             cgroup_version,
             cgroup_controllers: cgroup_controllers.unwrap_or_default(),
-            tick_hz: tick_hz(system, kernel.as_deref()),
+            tick_hz: from_config(system, kernel.as_deref(), host::tick_hz),
+            irq_time_accounting: irq_time_accounting(system, kernel.as_deref()),
             kernel,
             clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             psi: machine::accounts_pressure(system),
@@ -147,10 +150,15 @@ fn boost(system: &dyn System) -> Option<bool> {
         .or_else(|| switch("cpufreq/boost"))
 }
 
-fn tick_hz(system: &dyn System, kernel: Option<&str>) -> Option<u64> {
+/// A fact from the kernel's configuration, wherever the distribution keeps it.
+fn from_config<T>(
+    system: &dyn System,
+    kernel: Option<&str>,
+    parse: fn(&[u8]) -> Option<T>,
+) -> Option<T> {
     let packed = read_file(system, Path::new("/proc/config.gz")).ok();
     packed
-        .and_then(|packed| host::tick_hz(&unpacked(&packed)?))
+        .and_then(|packed| parse(&unpacked(&packed)?))
         .or_else(|| {
             let kernel = kernel?;
             let places = [
@@ -159,8 +167,26 @@ fn tick_hz(system: &dyn System, kernel: Option<&str>) -> Option<u64> {
             ];
             places
                 .iter()
-                .find_map(|path| host::tick_hz(&read_file(system, Path::new(path)).ok()?))
+                .find_map(|path| parse(&read_file(system, Path::new(path)).ok()?))
         })
+}
+
+/// The kernel's configuration decides. Without it, counted time in interrupts does: a tick that only
+/// samples hardly ever falls into a hard interrupt, since it is one itself.
+fn irq_time_accounting(system: &dyn System, kernel: Option<&str>) -> Option<bool> {
+    /// Fewer ticks say nothing: a kernel that accounts interrupts counts as many within minutes.
+    const TICKS_MIN: u64 = 100;
+    const BUSY_TICKS_MIN: u64 = 100_000;
+    let configured = from_config(system, kernel, host::irq_time_accounting);
+    configured.or_else(|| {
+        let text = read_file(system, Path::new("/proc/stat")).ok()?;
+        let stat = parse_machine::stat(&text)?;
+        match stat.hard_interrupt_ticks {
+            0 if stat.busy_ticks >= BUSY_TICKS_MIN => Some(false),
+            TICKS_MIN.. => Some(true),
+            _ => None,
+        }
+    })
 }
 
 fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
@@ -207,6 +233,49 @@ mod tests {
             fake.set("/proc/sys/kernel/osrelease", "6.18.1\n");
             fake.set(path, content);
             assert_eq!(HostFacts::read(&fake).tick_hz, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_accounting_of_interrupts_is_configured_or_counted() {
+        let yes = "CONFIG_HZ=250\nCONFIG_IRQ_TIME_ACCOUNTING=y\n";
+        let no = "# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
+        // user nice system idle iowait irq softirq steal
+        let table: [(Option<&str>, &str, Option<bool>, &str); 6] = [
+            (Some(yes), "cpu 0 0 0 0 0 0 0 0", Some(true), "configured"),
+            (
+                Some(no),
+                "cpu 0 0 0 0 0 900 0 0",
+                Some(false),
+                "configured not to",
+            ),
+            (
+                Some("CONFIG_HZ=250\n"),
+                "cpu 0 0 0 0 0 900 9 0",
+                Some(true),
+                "no such option",
+            ),
+            (
+                None,
+                "cpu 90000 0 20000 5 0 0 900 0",
+                Some(false),
+                "softirqs are sampled in any case",
+            ),
+            (None, "cpu 900 0 200 5 0 0 0 0", None, "just booted"),
+            (None, "cpu 90000 0 20000 5 0 3 0 0", None, "hardly ever"),
+        ];
+        for (config, stat, expected, why) in table {
+            let fake = FakeSystem::new();
+            fake.set("/proc/sys/kernel/osrelease", "6.18.1\n");
+            if let Some(config) = config {
+                fake.set("/boot/config-6.18.1", config);
+            }
+            fake.set("/proc/stat", format!("{stat}\n"));
+            assert_eq!(
+                HostFacts::read(&fake).irq_time_accounting,
+                expected,
+                "{why}"
+            );
         }
     }
 

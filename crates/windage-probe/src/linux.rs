@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use nix::time::ClockId;
 use nix::unistd::{self, SysconfVar};
@@ -50,6 +51,17 @@ impl System for Linux {
 
     fn remove_dir(&self, dir: &Path) -> io::Result<()> {
         fs::remove_dir(dir)
+    }
+
+    fn run(&self, program: &str, args: &[String]) -> io::Result<bool> {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(command.status()?.success())
+    }
+
+    fn pause(&self, lasts: Duration) {
+        std::thread::sleep(lasts);
     }
 
     fn page_bytes(&self) -> u64 {

@@ -298,7 +298,10 @@ mod tests {
         ];
         for (system, interrupts_ns, error_ns, why) in table {
             let mut probe = MachineProbe::new(&system).unwrap();
-            let found = (probe.snapshot().unwrap().interrupts_ns, probe.busy_error_ns());
+            let found = (
+                probe.snapshot().unwrap().interrupts_ns,
+                probe.busy_error_ns(),
+            );
             assert_eq!(found, (interrupts_ns, error_ns), "{why}");
         }
     }

@@ -152,7 +152,11 @@ mod tests {
         ticks: u64,
         core: u32,
     ) {
-        let flags = if name.starts_with('k') { 0x0020_8040 } else { 0 };
+        let flags = if name.starts_with('k') {
+            0x0020_8040
+        } else {
+            0
+        };
         let zeros = "0 ".repeat(16);
         let text = format!(
             "{id} ({name}) S {parent} 1 1 0 -1 {flags} 0 0 0 0 {ticks} 0 0 0 20 0 1 0 {start} \
@@ -224,7 +228,13 @@ mod tests {
         let found = ProgramsProbe::new(&system).look().unwrap();
         let since_boot = found.used_since(&Programs::default(), &[]);
         assert_eq!(since_boot, [used("there", 10, &[(0, 10)])]);
-        assert!(ProgramsProbe::new(&FakeSystem::new()).look().unwrap().processes.is_empty());
+        assert!(
+            ProgramsProbe::new(&FakeSystem::new())
+                .look()
+                .unwrap()
+                .processes
+                .is_empty()
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the samplers need of the system; [`Linux`](crate::Linux) is the real one,
 /// [`FakeSystem`](crate::FakeSystem) is for tests.
@@ -25,6 +26,12 @@ pub trait System: fmt::Debug + Send + Sync {
 
     /// Removes a directory that the kernel considers empty.
     fn remove_dir(&self, dir: &Path) -> io::Result<()>;
+
+    /// Runs a program to its end, without output; returns whether it succeeded.
+    fn run(&self, program: &str, args: &[String]) -> io::Result<bool>;
+
+    /// Waits.
+    fn pause(&self, lasts: Duration);
 
     /// The size of a page of memory, in bytes: the unit of `statm`.
     fn page_bytes(&self) -> u64;

@@ -50,7 +50,13 @@ pub(super) fn groups(
         let text = format!("no cgroup per arm ({why}): CPU is read from the processes' clocks");
         emit(Event::Note { text });
     };
-    let Some(tree) = CgroupTree::detect(&Linux) else {
+    let movable = [std::process::id(), keeper.keeper_pid()];
+    let found = CgroupTree::detect_or_enter_scope(&Linux, &movable);
+    if let Some(scope) = found.scope {
+        let text = format!("Windage runs in {scope}, where it may create a cgroup for each arm");
+        emit(Event::Note { text });
+    }
+    let Some(tree) = found.tree else {
         by_process("no hierarchy that counts CPU is mounted");
         return Ok(none());
     };

@@ -65,6 +65,95 @@ fn version_2_needs_no_controller() {
     assert!(!fake.has_dir(dir), "dropping removes it");
 }
 
+/// A user in a session that root owns: version 1 and version 2 are mounted, and nothing is writable.
+fn of_a_user() -> FakeSystem {
+    let fake = FakeSystem::new();
+    fake.set(
+        MOUNTINFO_PATH,
+        "40 31 0:37 / /cg/cpuacct rw - cgroup cgroup rw,cpuacct\n\
+         41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw\n",
+    );
+    fake.set("/proc/self/cgroup", "4:cpuacct:/\n0::/session.scope\n");
+    fake.born_with("/cg/cpuacct", &BORN);
+    let born = [("cgroup.procs", ""), ("cpu.stat", "usage_usec 5\n")];
+    fake.born_with("/cg/unified/session.scope", &born);
+    fake.born_with("/cg/unified/app/windage-4711.scope", &born);
+    for dir in ["/cg/cpuacct", "/cg/unified/session.scope"] {
+        fake.fail(dir, libc::EACCES);
+    }
+    fake
+}
+
+#[test]
+fn the_first_place_that_is_writable_is_used() {
+    let table: [(&[&str], &str); 4] = [
+        (&["/cg/cpuacct", "/cg/unified/session.scope"], "/cg/cpuacct"),
+        (&["/cg/cpuacct"], "/cg/cpuacct"),
+        (&["/cg/unified/session.scope"], "/cg/unified/session.scope"),
+        // The error is that of the best place.
+        (&[], "/cg/cpuacct"),
+    ];
+    for (writable, expected) in table {
+        let fake = of_a_user();
+        for dir in ["/cg/cpuacct", "/cg/unified/session.scope"] {
+            if writable.contains(&dir) {
+                fake.set(Path::new(dir).join("cgroup.procs"), "4711\n");
+                fake.mend(dir);
+            }
+        }
+        let created = CgroupTree::detect(&fake).unwrap().create("off");
+        let name = Path::new(expected).join("windage-4711-off");
+        match created {
+            Ok(group) => assert_eq!(group.cpuacct_dir, name, "{writable:?}"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(writable.is_empty() && text.contains(expected), "{text}");
+            }
+        }
+        let left = fake.list(Path::new(expected)).unwrap_or_default();
+        let left = left.iter().filter(|entry| entry.is_dir).count();
+        assert_eq!(left, 0, "the trial is removed");
+    }
+}
+
+#[test]
+fn a_user_s_systemd_gives_a_scope() {
+    let moved = "4:cpuacct:/\n0::/app/windage-4711.scope\n";
+    let of_scope = "/cg/unified/app/windage-4711.scope/windage-4711-off";
+    let fake = of_a_user();
+    fake.program("busctl", &[("/proc/self/cgroup", moved)]);
+    let found = CgroupTree::detect_or_enter_scope(&fake, &[4711, 4712]);
+    assert_eq!(found.scope.as_deref(), Some("windage-4711.scope"));
+    let group = found.tree.unwrap().create("off").unwrap();
+    assert_eq!(group.cpuacct_dir, Path::new(of_scope));
+    assert_eq!(
+        group.probe().unwrap().source(),
+        windage_model::CpuSource::CgroupV2
+    );
+    let call = &fake.ran()[0];
+    let words = "windage-4711.scope fail 2 Delegate b true PIDs au 2 4711 4712 0";
+    assert!(
+        call.starts_with("busctl --user ") && call.ends_with(words),
+        "{call}"
+    );
+
+    let without = of_a_user();
+    let unmoved = of_a_user();
+    unmoved.program("busctl", &[]);
+    let root = hybrid();
+    root.program("busctl", &[("/proc/self/cgroup", moved)]);
+    let table = [
+        (without, 0, "there is no systemd"),
+        (unmoved, 1, "it does not move the process"),
+        (root, 0, "it is not asked where cgroups can be created"),
+    ];
+    for (system, asked, why) in table {
+        let found = CgroupTree::detect_or_enter_scope(&system, &[4711]);
+        assert_eq!((found.scope, system.ran().len()), (None, asked), "{why}");
+        assert!(found.tree.is_some(), "{why}");
+    }
+}
+
 #[test]
 fn memory_is_left_out_if_it_refuses() {
     let fake = hybrid();

@@ -55,6 +55,17 @@ pub fn tick_hz(config: &[u8]) -> Option<u64> {
     number_after(config, b"CONFIG_HZ=")
 }
 
+/// Whether interrupt time is accounted apart from tasks, from a kernel's configuration; `None` if it
+/// does not say.
+#[must_use]
+pub fn irq_time_accounting(config: &[u8]) -> Option<bool> {
+    lines(config).find_map(|line| match line.trim_ascii() {
+        b"CONFIG_IRQ_TIME_ACCOUNTING=y" => Some(true),
+        b"# CONFIG_IRQ_TIME_ACCOUNTING is not set" => Some(false),
+        _ => None,
+    })
+}
+
 /// Total memory, in bytes, from `/proc/meminfo`.
 #[must_use]
 pub fn memory_total_bytes(meminfo: &[u8]) -> Option<u64> {
@@ -224,6 +235,7 @@ mod tests {
             let _ = cpu_info(&bytes);
             let _ = cpu_list_length(&bytes);
             let _ = tick_hz(&bytes);
+            let _ = irq_time_accounting(&bytes);
             let _ = memory_total_bytes(&bytes);
             let _ = open_files_limit(&bytes);
             let _ = load_averages(&bytes);

@@ -12,6 +12,8 @@ pub struct MachineStat {
     pub busy_ticks: u64,
     /// Of it, time in interrupts and softirqs, in ticks. It belongs to no task.
     pub interrupt_ticks: u64,
+    /// Of that, time in hard interrupts, in ticks.
+    pub hard_interrupt_ticks: u64,
     /// Time that the hypervisor took away, in ticks.
     pub steal_ticks: u64,
 }
@@ -41,6 +43,7 @@ pub fn stat(bytes: &[u8]) -> Option<MachineStat> {
     Some(MachineStat {
         busy_ticks,
         interrupt_ticks: irq.checked_add(softirq)?,
+        hard_interrupt_ticks: irq,
         steal_ticks,
     })
 }
@@ -96,6 +99,7 @@ mod tests {
         let expected = MachineStat {
             busy_ticks: 51691 + 4820 + 96,
             interrupt_ticks: 96,
+            hard_interrupt_ticks: 0,
             steal_ticks: 18,
         };
         assert_eq!(stat(STAT), Some(expected));
@@ -186,7 +190,12 @@ mod tests {
                  intr 1 2 3\n"
             );
             let busy_ticks = user + nice + system + irq + softirq;
-            let expected = MachineStat { busy_ticks, interrupt_ticks: irq + softirq, steal_ticks };
+            let expected = MachineStat {
+                busy_ticks,
+                interrupt_ticks: irq + softirq,
+                hard_interrupt_ticks: irq,
+                steal_ticks,
+            };
             prop_assert_eq!(stat(text.as_bytes()), Some(expected));
             prop_assert_eq!(single(format!("{user}\n").as_bytes()), Some(user));
             let text = format!("usage_usec {user}\n");
