@@ -23,6 +23,7 @@ pub fn host_json() -> Value {
         "cgroup_version": facts.cgroup_version.map(|v| v.as_str()),
         "cgroup_controllers": facts.cgroup_controllers,
         "tick_hz": facts.tick_hz,
+        "irq_time_accounting": facts.irq_time_accounting,
         "clocksource": facts.clocksource,
         "psi": facts.psi,
         "perf_event_paranoid": facts.perf_event_paranoid,

@@ -24,17 +24,17 @@ const NAMED_CORES_MIN: f64 = 0.005;
 
 /// What programs outside the run used between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stretch {
+pub(crate) struct OutsideUse {
     pub(crate) outside_ns: u64,
     pub(crate) lasted_ns: u64,
     /// Whether CPU of the kernel's own threads is in it.
     pub(crate) has_kernel_threads: bool,
 }
 
-impl Stretch {
+impl OutsideUse {
     /// The machine's busy time, without interrupts, that belongs neither to the subject nor to
     /// Windage. `None` when any part of it can't be read: then it may be the run's own.
-    pub(crate) fn between(from: &Reading, to: &Reading) -> Option<Stretch> {
+    pub(crate) fn between(from: &Reading, to: &Reading) -> Option<OutsideUse> {
         let difference = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
         let (before, after) = (from.machine.as_ref()?, to.machine.as_ref()?);
         let busy_ns = difference(before.busy_ns, after.busy_ns)?;
@@ -42,16 +42,20 @@ impl Stretch {
         let sets = 0..to.instances_ns.len();
         let arms_ns: u64 = sets.map(|set| used(from, to, set)).sum::<Option<u64>>()?;
         let kernel_threads_ns = difference(from.kernel_threads_ns, to.kernel_threads_ns);
+        let agents_ns = match (from.agents_ns, to.agents_ns) {
+            (None, None) => Some(0),
+            (before, after) => difference(before, after),
+        };
         let own_ns = [
             interrupts_ns,
             arms_ns,
             difference(from.shared_ns, to.shared_ns)?,
-            difference(from.agents_ns, to.agents_ns).unwrap_or(0),
+            agents_ns?,
             // The generator and the sink are threads of Windage.
             to.windage_ns.saturating_sub(from.windage_ns),
             kernel_threads_ns.unwrap_or(0),
         ];
-        Some(Stretch {
+        Some(OutsideUse {
             outside_ns: busy_ns.saturating_sub(own_ns.iter().sum()),
             lasted_ns: to.at_ns.saturating_sub(from.at_ns),
             has_kernel_threads: kernel_threads_ns.is_none(),
@@ -101,7 +105,7 @@ impl OutsideLoad {
     /// the run that Windage did not start. Looks at all programs again only if they may have.
     pub(crate) fn warning(
         &mut self,
-        of: Option<Stretch>,
+        of: Option<OutsideUse>,
         busy_error_ns: u64,
         attached: impl FnOnce() -> Vec<u32>,
     ) -> Option<Warning> {
@@ -135,15 +139,16 @@ fn cores_beyond(used_ns: u64, lasted_ns: u64, error_ns: u64) -> f64 {
 
 /// The warning about a stretch, given what programs used in a longer one around it.
 fn judge(
-    of: Stretch,
+    of: OutsideUse,
     busy_error_ns: u64,
     programs: &[ProgramUse],
     looked_ns: u64,
     pinned: &[u32],
 ) -> Option<Warning> {
     let cores = |used_ns: u64| used_ns as f64 / looked_ns.max(1) as f64;
-    let (kernel, others): (Vec<&ProgramUse>, Vec<&ProgramUse>) =
-        programs.iter().partition(|program| program.is_kernel_thread);
+    let (kernel, others): (Vec<&ProgramUse>, Vec<&ProgramUse>) = programs
+        .iter()
+        .partition(|program| program.is_kernel_thread);
     let kernel_cores = match of.has_kernel_threads {
         true => cores(kernel.iter().map(|program| program.cpu_ns).sum()),
         false => 0.0,
@@ -157,7 +162,8 @@ fn judge(
             .collect();
         by_use.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let most = by_use.iter().take(NAMES_MAX);
-        most.map(|(used, name)| format!("{name} ({used:.2} cores)")).collect()
+        most.map(|(used, name)| format!("{name} ({used:.2} cores)"))
+            .collect()
     };
     if certain > CORES_MAX {
         return Some(Warning::OutsideLoad {

@@ -59,9 +59,7 @@ pub(crate) fn of_turns(block: &TurnBlock, load: &LoadFacts) -> Vec<Warning> {
 }
 
 /// The warning about processes that came or went while CPU was read by process.
-pub(crate) fn processes_changed(
-    changes: impl Iterator<Item = ProcessChanges>,
-) -> Option<Warning> {
+pub(crate) fn processes_changed(changes: impl Iterator<Item = ProcessChanges>) -> Option<Warning> {
     let (appeared, ended) = changes.fold((0, 0), |(appeared, ended), of| {
         (appeared + of.appeared, ended + of.ended)
     });
@@ -122,8 +120,8 @@ pub(crate) fn what_failed(warning: &Warning) -> String {
 mod tests {
     use super::*;
     use windage_load::SubjectCpu;
-    use windage_probe::{Clock, FakeSystem, Suspension};
     use windage_model::{ArmCpu, ArmIndex, LoadModel, WarningCode, fixtures};
+    use windage_probe::{Clock, FakeSystem, Suspension};
 
     fn sound() -> Window {
         fixtures::window(fixtures::place(0, 0, 2))

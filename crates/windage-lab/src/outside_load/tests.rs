@@ -108,7 +108,7 @@ fn what_is_outside_is_the_machine_s_busy_time_less_the_run_s() {
         ),
     ];
     for (start, end, expected, why) in table {
-        let found = Stretch::between(&start, &end);
+        let found = OutsideUse::between(&start, &end);
         let found = found.map(|of| (of.outside_ns / MS, of.has_kernel_threads));
         assert_eq!(found, expected, "{why}");
     }
@@ -123,14 +123,14 @@ fn program(name: &str, cores_ms: &[(u32, u64)]) -> ProgramUse {
     }
 }
 
-/// What `judge` finds: cores in hundredths, the core, and the programs.
-fn found(warning: Option<Warning>) -> Option<(u32, Option<u64>, Vec<String>)> {
+/// What a warning says: cores, the pinned core, and the programs.
+fn found(warning: Option<Warning>) -> Option<(String, Option<u64>, Vec<String>)> {
     match warning? {
         Warning::OutsideLoad {
             cores,
             pinned_core,
             programs,
-        } => Some(((cores * 100.0).round() as u32, pinned_core, programs)),
+        } => Some((format!("{cores:.2}"), pinned_core, programs)),
         other => panic!("{other:?}"),
     }
 }
@@ -138,11 +138,11 @@ fn found(warning: Option<Warning>) -> Option<(u32, Option<u64>, Vec<String>)> {
 #[test]
 fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
     let rustc = program("rustc", &[(0, 300), (1, 100)]);
-    let small = program("cron", &[(0, 40), (1, 45)]);
+    let small = program("cron", &[(0, 40), (1, 46)]);
     let kernel = program("kworker/1:0", &[(1, 150)]);
     let many = ["a", "b", "c", "d"].map(|name| program(name, &[(0, 50)]));
     let none: &[&str] = &[];
-    type Expected<'e> = Option<(u32, Option<u64>, &'e [&'e str])>;
+    type Expected<'e> = Option<(&'e str, Option<u64>, &'e [&'e str])>;
     let table: [(&str, u64, u64, u64, &[ProgramUse], &[u32], Expected); 11] = [
         ("quiet", 1_000, 90, 0, &[], &[], None),
         (
@@ -152,7 +152,7 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             0,
             &[rustc.clone()],
             &[],
-            Some((40, None, &["rustc (0.40 cores)"])),
+            Some(("0.40", None, &["rustc (0.40 cores)"])),
         ),
         (
             "a window",
@@ -161,11 +161,35 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             0,
             &[rustc.clone()],
             &[],
-            Some((15, None, &["rustc (0.40 cores)"])),
+            Some(("0.15", None, &["rustc (0.40 cores)"])),
         ),
-        ("a window by ticks: no more than their error", 100, 35, 30, &[], &[], None),
-        ("more than that", 100, 50, 30, &[], &[], Some((50, None, none))),
-        ("the kernel's own work", 1_000, 200, 0, &[kernel.clone()], &[], None),
+        (
+            "a window by ticks: no more than their error",
+            100,
+            35,
+            30,
+            &[],
+            &[],
+            None,
+        ),
+        (
+            "more than that",
+            100,
+            50,
+            30,
+            &[],
+            &[],
+            Some(("0.50", None, none)),
+        ),
+        (
+            "the kernel's own work",
+            1_000,
+            200,
+            0,
+            &[kernel.clone()],
+            &[],
+            None,
+        ),
         (
             "names of the most",
             1_000,
@@ -173,9 +197,21 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             0,
             &many,
             &[],
-            Some((20, None, &["a (0.05 cores)", "b (0.05 cores)", "c (0.05 cores)"])),
+            Some((
+                "0.20",
+                None,
+                &["a (0.05 cores)", "b (0.05 cores)", "c (0.05 cores)"],
+            )),
         ),
-        ("too little for a machine", 1_000, 85, 0, &[small.clone()], &[], None),
+        (
+            "too little for a machine",
+            1_000,
+            85,
+            0,
+            &[small.clone()],
+            &[],
+            None,
+        ),
         (
             "too much for a pinned core",
             1_000,
@@ -183,20 +219,24 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             0,
             &[small.clone()],
             &[1],
-            Some((5, Some(1), &["cron (0.04 cores)"])),
+            Some(("0.05", Some(1), &["cron (0.05 cores)"])),
         ),
         ("not on that core", 1_000, 85, 0, &[small], &[2], None),
         ("kernel threads there", 1_000, 85, 0, &[kernel], &[1], None),
     ];
     for (why, lasted_ms, outside_ms, error_ms, programs, pinned, expected) in table {
-        let of = Stretch {
+        let of = OutsideUse {
             outside_ns: outside_ms * MS,
             lasted_ns: lasted_ms * MS,
             has_kernel_threads: true,
         };
         let warning = judge(of, error_ms * MS, programs, 1_000 * MS, pinned);
         let expected = expected.map(|(cores, core, names)| {
-            (cores, core, names.iter().map(|name| (*name).to_owned()).collect())
+            (
+                cores.to_owned(),
+                core,
+                names.iter().map(|name| (*name).to_owned()).collect(),
+            )
         });
         assert_eq!(found(warning), expected, "{why}");
     }
@@ -219,7 +259,7 @@ fn programs_are_looked_for_only_after_too_much_load() {
         system.set("/proc/60/stat", text);
     };
     let stretch = |outside_ms| {
-        Some(Stretch {
+        Some(OutsideUse {
             outside_ns: outside_ms * MS,
             lasted_ns: 1_000 * MS,
             has_kernel_threads: true,
@@ -227,11 +267,11 @@ fn programs_are_looked_for_only_after_too_much_load() {
     };
     let short = |outside_ms| {
         let lasted_ns = 20 * MS;
-        stretch(outside_ms).map(|of| Stretch { lasted_ns, ..of })
+        stretch(outside_ms).map(|of| OutsideUse { lasted_ns, ..of })
     };
     let shared = "[[service]]\nname = 'db'\nshared = true\nattach = { url = 'http://127.0.0.1:1' }\n\
                   [[service]]\nname = 'cache'\nshared = true\ncommand = ['cache']";
-    let table: [(&str, Option<Stretch>, &[u32], bool); 7] = [
+    let table: [(&str, Option<OutsideUse>, &[u32], bool); 7] = [
         ("", stretch(800), &[], true),
         ("", stretch(50), &[], false),
         ("", short(9), &[], false),

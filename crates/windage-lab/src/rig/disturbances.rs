@@ -5,7 +5,7 @@ use windage_model::{CpuSource, Warning};
 use windage_probe::ProcessChanges;
 
 use super::services::Services;
-use crate::outside_load::Stretch;
+use crate::outside_load::OutsideUse;
 use crate::readings::Reading;
 use crate::warnings;
 
@@ -23,11 +23,12 @@ impl Services<'_, '_> {
         // Attached processes are no descendants of Windage's.
         let attached = || {
             let all = instances.iter().chain([shared]);
-            all.flat_map(|instance| instance.probe.process_ids()).collect()
+            all.flat_map(|instance| instance.probe.process_ids())
+                .collect()
         };
-        let stretch = Stretch::between(start, end);
+        let used = OutsideUse::between(start, end);
         let busy_error_ns = meters.machine.busy_error_ns();
-        let outside = meters.outside_load.warning(stretch, busy_error_ns, attached);
+        let outside = meters.outside_load.warning(used, busy_error_ns, attached);
         let changed = self.process_changes(sets).into_iter().zip(earlier);
         let changed = warnings::processes_changed(changed.map(|(now, before)| now.since(before)));
         let found = [outside, warnings::suspended([start, end]), changed];

@@ -46,7 +46,9 @@ impl<'a> RealRig<'a> {
         let driver = Driver::start(setting, load, &mut ground, &self.groups, &mut instances)?;
         let receiving = self.receiving.as_ref();
         Ok(Started {
-            reading: self.meters.read((&mut instances, &mut shared), receiving, None)?,
+            reading: self
+                .meters
+                .read((&mut instances, &mut shared), receiving, None)?,
             shared,
             instances,
             driver,
