@@ -146,13 +146,19 @@ mod tests {
                 panic!("it was accepted")
             };
             let mut plan = plan.clone();
-            change(&mut plan, &flags).map(|()| (plan.design.stop.is_some(), plan.design.rounds))
+            let design = change(&mut plan, &flags).map(|()| plan.design)?;
+            let has_turns = design.interleaving.is_some();
+            Ok::<_, String>((design.stop.is_some(), design.rounds, has_turns))
         };
-        assert_eq!(changed(&[]), Ok((true, 30)));
-        assert_eq!(changed(&["--rounds", "1"]), Ok((true, 1)));
+        assert_eq!(changed(&[]), Ok((true, 30, true)));
+        assert_eq!(
+            changed(&["--rounds", "1"]),
+            Ok((true, 1, false)),
+            "one launch that may stop early has no turns"
+        );
         assert_eq!(
             changed(&["--for", "60s", "--rounds", "3"]),
-            Ok((false, 3)),
+            Ok((false, 3, true)),
             "--for replaces the stop"
         );
         let why = changed(&["--rounds", "3"]).unwrap_err();
