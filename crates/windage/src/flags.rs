@@ -30,7 +30,7 @@ pub(crate) struct DemoFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Measuring time, without launches, warm-up and drain.
-    #[arg(long = "for", value_name = "DURATION", default_value = "45s", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", default_value = "90s", value_parser = duration)]
     pub(crate) length: Duration,
     /// Print every figure in the report, not only those that changed.
     #[arg(long, conflicts_with = "json")]
@@ -44,7 +44,7 @@ pub(crate) struct DemoFlags {
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  windage run experiments/go-http\n  windage run plan.toml --for \
-    5m --rounds 10\n  windage run --resume windage-runs/20260101-120000-go-http"
+    5m --rounds 20\n  windage run --resume windage-runs/20260101-120000-go-http"
 )]
 pub(crate) struct RunFlags {
     /// Plan files; a folder means all its *.toml files, sorted.
@@ -60,10 +60,12 @@ pub(crate) struct RunFlags {
     /// regimes that are marked as thorough.
     #[arg(long)]
     pub(crate) thorough: bool,
-    /// Measuring time, instead of the plan's `design.for`, `design.blocks` or `design.stop`.
+    /// Measuring time of all rounds, interleaved and isolated load together, instead of the plan's
+    /// `design.for`, `design.blocks` or `design.stop`.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) length: Option<Duration>,
-    /// Number of rounds, instead of the plan's `design.rounds`.
+    /// Number of rounds, instead of the plan's `design.rounds`. Launches are the sample: a verdict
+    /// needs 13 or more.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
     /// Seed of the run order, instead of the plan's `design.seed`.

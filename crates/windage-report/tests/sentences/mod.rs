@@ -208,7 +208,7 @@ fn a_reason_about_stretches_of_load_says_how_many() {
 }
 
 #[test]
-fn what_turns_distort_is_told_in_percent() {
+fn what_turns_distort_is_in_percent() {
     let table = [
         (
             Warning::ArmsInterfere {

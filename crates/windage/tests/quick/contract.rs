@@ -13,6 +13,9 @@ use crate::workshop::Ended;
 const METRICS: &[&str] = &[
     "throughput",
     "cpu_per_request",
+    "cpu_per_request_isolated",
+    "typical_cpu_per_request",
+    "cpu_of_requests",
     "cpu_in_window",
     "cpu_deferred",
     "cpu_idle",
@@ -49,6 +52,7 @@ const METRICS: &[&str] = &[
     "flush_time",
     "flush_cpu",
     "cpu_per_iteration",
+    "cpu_per_iteration_isolated",
     "wall_per_iteration",
     "cpu_per_span",
     "cpu_per_event",
@@ -101,6 +105,7 @@ pub(crate) fn check(analysis: &Value) {
     validity(&analysis["validity"]);
     let arms = list(&analysis["arms"]);
     arms.iter().for_each(check_arm);
+    check_turns(analysis);
     let ids: BTreeSet<&str> = arms.iter().map(|arm| text(&arm["id"])).collect();
     assert_eq!(ids.len(), arms.len(), "two arms have one id");
     let of_role = |role| -> Vec<&Value> { arms.iter().filter(|arm| arm["role"] == role).collect() };
@@ -116,6 +121,32 @@ pub(crate) fn check(analysis: &Value) {
     }
 }
 
+/// How arms took turns, and that CPU is marked with how it was measured.
+fn check_turns(analysis: &Value) {
+    let turns = present(&analysis["design"], "turns");
+    let measured = if turns.is_null() {
+        "isolated"
+    } else {
+        assert!(
+            turns["blocks"].is_u64() && turns["turn"].is_u64(),
+            "{turns}"
+        );
+        assert!(turns["measured_s"].is_number(), "{turns}");
+        number_or_null(turns, "turn_s");
+        check_interval("change_by_heaviest", present(turns, "change_by_heaviest"));
+        "interleaved"
+    };
+    for arm in list(&analysis["arms"]) {
+        let metrics = table(&arm["metrics"]);
+        for name in ["cpu_per_request", "cpu_per_iteration"] {
+            let of = metrics.get(name).filter(|of| !of.is_null());
+            of.inspect(|of| assert_eq!(of["measured"], measured, "{name}"));
+        }
+        let throughput = metrics.get("throughput");
+        throughput.inspect(|of| assert!(present(of, "measured").is_null(), "{of}"));
+    }
+}
+
 fn check_arm(arm: &Value) {
     let id = text(&arm["id"]);
     let alphabet = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
@@ -128,6 +159,8 @@ fn check_arm(arm: &Value) {
         assert!(METRICS.contains(&name.as_str()), "unknown metric {name}");
         check_metric(&format!("{id}.{name}"), metric);
     }
+    let less = present(arm, "isolated_less_interleaved");
+    check_interval(&format!("{id}.isolated_less_interleaved"), less);
     let fidelity = present(arm, "fidelity");
     if !fidelity.is_null() {
         one_of(&fidelity["of"], &["spans", "traces"]);
@@ -159,6 +192,12 @@ fn check_metric(name: &str, metric: &Value) {
         let verdicts = ["costs", "saves", "negligible", "inconclusive"];
         one_of(&metric["verdict"], &verdicts);
     }
+    let needed = present(metric, "launches_needed");
+    let is_withheld = metric["verdict"] == "inconclusive";
+    assert!(
+        needed.is_null() || (needed.is_u64() && is_withheld),
+        "{name}: {needed}"
+    );
     assert!(!text(&metric["family"]).is_empty(), "{name}");
     assert!(
         metric["windows"].is_u64() && metric["rounds"].is_u64(),

@@ -41,7 +41,7 @@ impl Draft {
         }
         draft.load(flags, &url, &pinning.load);
         draft.arms(flags);
-        draft.design();
+        draft.design(flags);
         Ok(draft)
     }
 
@@ -253,15 +253,21 @@ impl Draft {
         }
     }
 
-    fn design(&mut self) {
+    fn design(&mut self, flags: &InitFlags) {
+        self.lines("# How it is measured.");
+        if flags.attach.is_none() {
+            self.lines(
+                "# CPU is measured while arms take turns of about 10 ms (`turn`, `block`); a third of the\n\
+                 # time (`isolated`) goes to windows with load on one arm alone, for all other metrics.",
+            );
+        }
         self.lines(
-            "# How it is measured.\n\
-             [design]\n\
-             # How long one arm is measured at a time; arms alternate in random order. Use longer\n\
-             # windows if a request takes more than a few milliseconds.\n\
+            "[design]\n\
+             # How long one arm is measured alone; arms alternate in random order. Use longer windows\n\
+             # if a request takes more than a few milliseconds.\n\
              window = \"100ms\"\n\
-             # How often all processes are launched afresh: launches differ by chance,\n\
-             # and a verdict needs 13 of them.\n\
+             # How often all processes are launched afresh: launches differ by chance, and a verdict\n\
+             # needs 13 or more.\n\
              rounds = 14\n\
              # Total measuring time; more of it narrows the intervals.\n\
              for = \"60s\"\n\
