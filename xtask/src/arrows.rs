@@ -38,6 +38,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windage-sink",
         ],
     ),
+    // Raw records as tables: it computes nothing, so it needs no analysis.
+    ("windage-export", &["windage-model", "windage-record"]),
     ("windage-report", &["windage-model", "windage-analysis"]),
     (
         "windage-serve",
