@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use windage_export::Table;
 use windage_serve::OtlpEndpoint;
 
 use crate::flag_values::duration;
@@ -115,6 +116,24 @@ pub(crate) enum ReportFormat {
     Bill,
     /// CSV, one line per BPF program that came with agents.
     Bpf,
+    /// Raw records, one row per isolated window.
+    Windows,
+    /// Raw records, one row per block of turns and arm.
+    Blocks,
+    /// Raw records, one row per launch and arm.
+    Launches,
+}
+
+impl ReportFormat {
+    /// The table of raw records that it is, if it is one.
+    pub(crate) fn table(self) -> Option<Table> {
+        match self {
+            ReportFormat::Windows => Some(Table::Windows),
+            ReportFormat::Blocks => Some(Table::Blocks),
+            ReportFormat::Launches => Some(Table::Launches),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -122,7 +141,8 @@ pub(crate) enum ReportFormat {
     after_help = "Examples:\n  windage report windage-runs/20260101-120000-app --format markdown\n  \
     windage report windage-runs/20260101-* --format guide --budget 2%\n  windage report \
     20260101-120000-haproxy 20260101-121500-envoy --format summary\n  windage report \
-    20260101-120000-app --format png --picture forest --theme dark -o app.png"
+    20260101-120000-app --format png --picture forest --theme dark -o app.png\n  windage report \
+    20260101-120000-app --format windows -o windows.parquet"
 )]
 pub(crate) struct ReportFlags {
     /// Run directories, or just their names; with several, each report is printed, then a summary.
@@ -138,8 +158,12 @@ pub(crate) struct ReportFlags {
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) all: bool,
     /// Write to a file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", visible_alias = "out")]
     pub(crate) output: Option<PathBuf>,
+    /// With `--format windows`, `blocks` or `launches`: write Parquet, not CSV, as an `--output` that
+    /// ends in .parquet does.
+    #[arg(long)]
+    pub(crate) parquet: bool,
     /// With `--format guide`: the overhead of the primary metric that you can accept [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) budget: Option<f64>,

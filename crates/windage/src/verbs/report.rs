@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use windage_analysis::{Analysis, detailed, of_run_directory, wire};
+use windage_export::Table;
 use windage_record::{RecordError, RunDir};
 use windage_report::{
     GuideError, GuideOptions, PageSource, ReportError, TerminalOptions, page_json,
@@ -13,6 +14,7 @@ use crate::exit::Exit;
 use crate::flags::{ReportFlags, ReportFormat};
 use crate::message;
 use crate::run_name::find;
+use crate::verbs::export::{Unexportable, export};
 use crate::verbs::picture::{PictureForm, Undrawable};
 use crate::verbs::publish::push_all;
 
@@ -40,6 +42,8 @@ pub(crate) enum Unreportable {
     NotMeasured(&'static str),
     #[error("--budget needs --format guide")]
     BudgetUnused,
+    #[error(transparent)]
+    Raw(#[from] Unexportable),
     #[error("can't write {}: {cause}", path.display())]
     Write {
         path: PathBuf,
@@ -56,6 +60,7 @@ impl Unreportable {
             | Unreportable::SeveralPages { .. }
             | Unreportable::NotMeasured(_)
             | Unreportable::BudgetUnused => Exit::Usage,
+            Unreportable::Raw(raw) => raw.exit(),
             Unreportable::Render(_) | Unreportable::Write { .. } => Exit::CouldNotMeasure,
         }
     }
@@ -63,6 +68,12 @@ impl Unreportable {
 
 /// Reads the runs, prints their report, and pushes their results if that was requested.
 pub(crate) fn report(flags: &ReportFlags) -> Exit {
+    if let Some(table) = flags.format.table() {
+        return match raw(flags, table) {
+            Ok(()) => Exit::Success,
+            Err(error) => refused(&error),
+        };
+    }
     let (analyses, written) = match read_and_written(flags) {
         Ok(done) => done,
         Err(error) => return refused(&error),
@@ -92,6 +103,15 @@ pub(crate) fn refused(error: &Unreportable) -> Exit {
     error.exit()
 }
 
+/// Writes a table of raw records while the runs are read; nothing is analysed.
+fn raw(flags: &ReportFlags, table: Table) -> Result<(), Unreportable> {
+    if flags.budget.is_some() {
+        return Err(Unreportable::BudgetUnused);
+    }
+    flags.picture.refuse()?;
+    Ok(export(flags, table)?)
+}
+
 fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
     let format = if flags.json {
         ReportFormat::Json
@@ -100,6 +120,9 @@ fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unr
     };
     if flags.budget.is_some() && format != ReportFormat::Guide {
         return Err(Unreportable::BudgetUnused);
+    }
+    if flags.parquet {
+        return Err(Unexportable::ParquetUnused.into());
     }
     if !matches!(format, ReportFormat::Svg | ReportFormat::Png) {
         flags.picture.refuse()?;
@@ -133,6 +156,9 @@ fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unr
             let options = GuideOptions { terminal, budget };
             Ok(windage_report::guide(all, options)?)
         }),
+        ReportFormat::Windows | ReportFormat::Blocks | ReportFormat::Launches => {
+            unreachable!("`report` writes tables of raw records")
+        }
         ReportFormat::Summary => of_all(flags, |all| {
             Ok(windage_report::summary_of_runs(all, terminal))
         }),
