@@ -12,6 +12,7 @@ mod compare;
 mod contract;
 mod deaths;
 mod doctor;
+mod export;
 mod faulty_backends;
 mod files;
 mod interruption;

@@ -22,6 +22,7 @@ mod plans;
 mod profiles;
 mod prometheus;
 mod proxies;
+mod recompute;
 #[path = "../quick/scrape.rs"]
 #[expect(
     dead_code,
