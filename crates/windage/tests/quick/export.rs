@@ -50,7 +50,7 @@ fn raw_records_are_exported_as_csv_and_parquet() {
         shop.windage(&[&args[..], &["--out", &csv]].concat())
             .code(0);
         assert_eq!(fs::read_to_string(shop.dir().join(&csv)).unwrap(), text);
-        for (file, flags) in [("table.parquet", &[][..]), ("table", &["--parquet"])] {
+        for (file, flags) in [("table.parquet", &[][..]), ("table", &["--parquet"][..])] {
             shop.windage(&[&args[..], &["-o", file], flags].concat())
                 .code(0);
             let bytes = fs::read(shop.dir().join(file)).unwrap();
