@@ -23,6 +23,7 @@ mod load_failures;
 mod load_servers;
 mod load_verb;
 mod metrics;
+mod outside_load;
 mod plans;
 mod profile;
 mod proxies;
