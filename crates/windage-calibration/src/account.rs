@@ -8,6 +8,8 @@ use hdrhistogram::Histogram;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use crate::injection::Injection;
+
 /// Number of empty brackets timed to find the cost of a bracket.
 const EMPTY_BRACKETS: usize = 10_000;
 
@@ -18,15 +20,19 @@ const EMPTY_BRACKETS: usize = 10_000;
 /// because a bracket between two pieces of other work costs slightly more than in the loop that
 /// measures its cost; both figures include that excess.
 ///
-/// The cost of injected iterations is known better as a ratio: `base_cpu_ns × injected_iterations /
-/// iterations`. It contains no clock read that an interruption could have affected.
+/// The cost of iterations injected into requests is known better as a ratio: `base_cpu_ns ×
+/// injected_iterations / (iterations × requests)`. It contains no clock read that an interruption
+/// could have affected.
+///
+/// The cost of a timer is not part of any request: it is `timer_cpu_ns / timer_wall_ns` cores, with
+/// or without load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// Requests for `/`.
     pub requests: u64,
     /// Iterations of the loop in the base work of every request.
     pub iterations: u64,
-    /// Iterations injected into every request.
+    /// Iterations injected into all requests together.
     pub injected_iterations: u64,
     /// CPU time of the thread in the base work, minus the cost of the brackets, in ns.
     pub base_cpu_ns: i64,
@@ -44,6 +50,14 @@ pub struct Account {
     pub bracket_wall_ns: u64,
     /// The thread's CPU time since the first request, in ns.
     pub cpu_ns: u64,
+    /// How often the timer ran; 0 without one.
+    pub timer_runs: u64,
+    /// Iterations of all its runs.
+    pub timer_iterations: u64,
+    /// CPU time of the timer's thread over its runs, waking up included, in ns.
+    pub timer_cpu_ns: u64,
+    /// The time that these runs stand for, a period each, by the monotonic clock, in ns.
+    pub timer_wall_ns: u64,
 }
 
 /// Collects the account. Only for one thread: the CPU clock is that of the thread that reads it.
@@ -51,6 +65,7 @@ pub struct Account {
 pub(crate) struct Ledger {
     bracket: Span,
     requests: Cell<u64>,
+    injected_iterations: Cell<u64>,
     base_cpu: Cell<Duration>,
     injected: Cell<Span>,
     injected_wall_ns: RefCell<Histogram<u64>>,
@@ -77,6 +92,7 @@ impl Ledger {
                 wall: median(&mut wall),
             },
             requests: Cell::new(0),
+            injected_iterations: Cell::new(0),
             base_cpu: Cell::default(),
             injected: Cell::default(),
             injected_wall_ns: RefCell::new(walls()),
@@ -84,20 +100,23 @@ impl Ledger {
         }
     }
 
-    /// Does a request's base and injected work, and accounts for both.
-    pub(crate) fn request(&self, base: impl FnOnce(), injected: impl FnOnce()) {
+    /// Does a request's base work and the injection, and accounts for both.
+    pub(crate) fn request(&self, base: impl FnOnce(), injection: Injection) {
         if self.requests.get() == 0 {
             self.first_request_cpu.set(Some(thread_cpu()));
         }
-        self.requests.set(self.requests.get() + 1);
-        let (base_cpu, span) = bracketed(base, injected);
+        let request = self.requests.get() + 1;
+        self.requests.set(request);
+        let iterations = self.injected_iterations.get() + injection.iterations_of(request);
+        self.injected_iterations.set(iterations);
+        let (base_cpu, span) = bracketed(base, || injection.inject(request));
         self.base_cpu.set(self.base_cpu.get() + base_cpu);
         self.injected.set(self.injected.get().plus(span));
         let mut walls = self.injected_wall_ns.borrow_mut();
         walls.saturating_record(ns(span.wall));
     }
 
-    /// The account so far; the caller fills in the numbers of iterations.
+    /// The account of requests so far; the caller fills in the base iterations and the timer.
     pub(crate) fn account(&self) -> Account {
         let requests = self.requests.get();
         let began = self.first_request_cpu.get();
@@ -105,8 +124,7 @@ impl Ledger {
         let injected = self.injected.get();
         Account {
             requests,
-            iterations: 0,
-            injected_iterations: 0,
+            injected_iterations: self.injected_iterations.get(),
             base_cpu_ns: less_brackets(self.base_cpu.get(), self.bracket.cpu, requests),
             injected_cpu_ns: less_brackets(injected.cpu, self.bracket.cpu, requests),
             injected_wall_ns: less_brackets(injected.wall, self.bracket.wall, requests),
@@ -114,6 +132,7 @@ impl Ledger {
             bracket_cpu_ns: ns(self.bracket.cpu),
             bracket_wall_ns: ns(self.bracket.wall),
             cpu_ns: ns(cpu),
+            ..Account::default()
         }
     }
 }
@@ -160,11 +179,11 @@ fn less_brackets(bracketed: Duration, bracket: Duration, requests: u64) -> i64 {
     signed(ns(bracketed)) - signed(ns(bracket).saturating_mul(requests))
 }
 
-fn thread_cpu() -> Duration {
+pub(crate) fn thread_cpu() -> Duration {
     read(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-fn monotonic() -> Duration {
+pub(crate) fn monotonic() -> Duration {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
@@ -173,21 +192,23 @@ fn read(clock: ClockId) -> Duration {
     clock_gettime(clock).map_or(Duration::ZERO, Duration::from)
 }
 
-fn ns(duration: Duration) -> u64 {
+pub(crate) fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use super::*;
-    use crate::injection::{Injection, spin};
+    use crate::injection::spin;
 
     const REQUESTS: i64 = 200;
 
     fn served(injection: Injection) -> Account {
         let ledger = Ledger::open();
         for _ in 0..REQUESTS {
-            ledger.request(|| spin(1_000), || injection.inject());
+            ledger.request(|| spin(1_000), injection);
         }
         ledger.account()
     }
@@ -216,6 +237,27 @@ mod tests {
         assert!(sleeping.injected_cpu_ns < asked_ns / 2, "{sleeping:?}");
         // Three digits: within a thousandth.
         assert!(sleeping.injected_wall_p50_ns >= 199_800, "{sleeping:?}");
+    }
+
+    #[test]
+    fn injected_iterations_are_counted() {
+        let every = NonZeroU64::new(8).unwrap();
+        let table = [
+            (Injection::Nothing, 0),
+            (Injection::Iterations(30), 6_000),
+            (
+                Injection::Burst {
+                    iterations: 40,
+                    every,
+                },
+                1_000,
+            ),
+        ];
+        for (injection, expected) in table {
+            let account = served(injection);
+            assert_eq!(account.injected_iterations, expected, "{injection:?}");
+            assert_eq!(account.requests, REQUESTS.unsigned_abs());
+        }
     }
 
     #[test]

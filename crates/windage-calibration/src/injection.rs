@@ -1,13 +1,14 @@
 //! The work of a request, and the injected work.
 
 use std::hint::black_box;
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 /// Iterations of the loop in every request: some 50 µs on a core of 3 to 4 GHz, so that a request
 /// takes 60 to 80 µs of CPU in total.
 pub const BASE_ITERATIONS: u64 = 25_000;
 
-/// What is injected into every request.
+/// What is injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injection {
     /// Nothing: the baseline.
@@ -19,18 +20,44 @@ pub enum Injection {
     BusyWait(Duration),
     /// A sleep, which blocks the service: latency without CPU.
     Sleep(Duration),
+    /// Further iterations in every n-th request only: a cost that a trimmed mean would leave out.
+    Burst {
+        /// Iterations in such a request.
+        iterations: u64,
+        /// The n of "every n-th".
+        every: NonZeroU64,
+    },
+    /// Iterations on a timer's own thread, with or without requests: a cost outside all requests.
+    Timer {
+        /// Iterations each time.
+        iterations: u64,
+        /// The timer's period.
+        every: Duration,
+    },
 }
 
 impl Injection {
-    pub(crate) fn inject(self) {
+    /// What a request gets, given its number, which counts from 1.
+    pub(crate) fn inject(self, request: u64) {
         match self {
-            Injection::Nothing => {}
-            Injection::Iterations(iterations) => spin(iterations),
+            Injection::Nothing | Injection::Timer { .. } => {}
+            Injection::Iterations(_) | Injection::Burst { .. } => spin(self.iterations_of(request)),
             Injection::BusyWait(wait) => {
                 let began = Instant::now();
                 while began.elapsed() < wait {}
             }
             Injection::Sleep(pause) => std::thread::sleep(pause),
+        }
+    }
+
+    /// Iterations injected into a request, given its number.
+    pub(crate) fn iterations_of(self, request: u64) -> u64 {
+        match self {
+            Injection::Iterations(iterations) => iterations,
+            Injection::Burst { iterations, every } if request.is_multiple_of(every.get()) => {
+                iterations
+            }
+            _ => 0,
         }
     }
 }
@@ -58,8 +85,35 @@ mod tests {
         let wait = Duration::from_micros(300);
         for injection in [Injection::BusyWait(wait), Injection::Sleep(wait)] {
             let began = Instant::now();
-            injection.inject();
+            injection.inject(1);
             assert!(began.elapsed() >= wait, "{injection:?}");
+        }
+    }
+
+    #[test]
+    fn bursts_are_in_every_nth_request() {
+        let burst = |every| Injection::Burst {
+            iterations: 7,
+            every: NonZeroU64::new(every).unwrap(),
+        };
+        let table = [
+            (Injection::Nothing, 0),
+            (Injection::Iterations(7), 70),
+            (burst(1), 70),
+            (burst(3), 21),
+            (burst(10), 7),
+            (burst(11), 0),
+            (
+                Injection::Timer {
+                    iterations: 7,
+                    every: Duration::from_secs(1),
+                },
+                0,
+            ),
+        ];
+        for (injection, expected) in table {
+            let all: u64 = (1..=10).map(|request| injection.iterations_of(request)).sum();
+            assert_eq!(all, expected, "{injection:?}");
         }
     }
 }

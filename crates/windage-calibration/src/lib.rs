@@ -1,5 +1,5 @@
-//! The service that calibrates Windage: it injects a cost of known size into every request, and
-//! measures what it really injected.
+//! The service that calibrates Windage: it injects a cost of known size into every request, into
+//! every n-th, or beside all requests by a timer, and measures what it really injected.
 //!
 //! `GET /` does a fixed amount of work, then the injected part, and answers with a fixed body of 1
 //! KiB. Both parts lie between reads of the thread's CPU clock, the injected part also between
@@ -16,6 +16,7 @@ mod flags;
 mod injection;
 mod server;
 mod service;
+mod timer;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -36,7 +37,7 @@ pub struct CalibrationOptions {
     pub listen: SocketAddr,
     /// Iterations of the loop in every request, without the injected ones.
     pub iterations: u64,
-    /// What is injected into every request.
+    /// What is injected, and where.
     pub injection: Injection,
 }
 

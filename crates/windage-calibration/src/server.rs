@@ -16,12 +16,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 
 use crate::service::Service;
+use crate::timer::Timer;
 use crate::{CalibrationError, CalibrationOptions};
 
 /// Pause when the kernel has no file descriptor for a new connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves on one thread until SIGTERM or SIGINT. Prints `listening on ADDRESS` to stdout once it is
+/// Serves on one thread, with another for an injected timer, until SIGTERM or SIGINT. Prints `listening on ADDRESS` to stdout once it is
 /// ready, and its [account](crate::Account) at the end.
 ///
 /// # Errors
@@ -37,9 +38,14 @@ pub fn serve(options: &CalibrationOptions) -> Result<(), CalibrationError> {
         .enable_time()
         .build()
         .map_err(CalibrationError::Runtime)?;
+    let timer = Timer::start(options.injection);
     LocalSet::new().block_on(&runtime, until_asked_to_end(options, &service))?;
-    let account = serde_json::to_string(&service.account()).map_err(io::Error::from);
-    account
+    let mut account = service.account();
+    if let Some(timer) = timer {
+        timer.end().enter(&mut account);
+    }
+    serde_json::to_string(&account)
+        .map_err(io::Error::from)
         .and_then(|line| say(&line))
         .map_err(CalibrationError::Stdout)
 }

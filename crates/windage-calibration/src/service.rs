@@ -45,22 +45,17 @@ impl Service {
         }
     }
 
-    /// The account so far.
+    /// The account of requests so far.
     pub(crate) fn account(&self) -> Account {
-        let injected_iterations = match self.injection {
-            Injection::Iterations(iterations) => iterations,
-            Injection::Nothing | Injection::BusyWait(_) | Injection::Sleep(_) => 0,
-        };
         Account {
             iterations: self.iterations,
-            injected_iterations,
             ..self.ledger.account()
         }
     }
 
     fn work(&self) {
         self.ledger
-            .request(|| spin(self.iterations), || self.injection.inject());
+            .request(|| spin(self.iterations), self.injection);
     }
 }
 
@@ -92,7 +87,7 @@ mod tests {
             assert_eq!(body.len(), length, "{path}");
             let account = service.account();
             assert_eq!(account.requests, requests, "{path}");
-            assert_eq!((account.iterations, account.injected_iterations), (10, 5));
+            assert_eq!((account.iterations, account.injected_iterations), (10, requests * 5));
         }
     }
 }

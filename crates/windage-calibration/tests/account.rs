@@ -82,3 +82,33 @@ fn a_service_without_requests_prints_an_account() {
     let account = Service::start(&[]).end();
     assert_eq!((account.requests, account.cpu_ns), (0, 0));
 }
+
+#[test]
+fn bursts_and_timers_are_counted() {
+    let service = Service::start(&[
+        "--iterations=1000",
+        "--burst-iterations=5000",
+        "--burst-every=10",
+    ]);
+    for _ in 0..25 {
+        service.get("/");
+    }
+    let account = service.end();
+    assert_eq!(account.injected_iterations, 10_000);
+    assert_eq!(account.timer_runs, 0);
+
+    let service = Service::start(&[
+        "--iterations=1000",
+        "--timer-iterations=2000",
+        "--timer-every=1",
+    ]);
+    // However slow the machine is, the timer runs at some time.
+    std::thread::sleep(Duration::from_millis(200));
+    service.get("/");
+    let account = service.end();
+    assert_eq!((account.requests, account.injected_iterations), (1, 0));
+    assert!(account.timer_runs > 0, "{account:?}");
+    assert_eq!(account.timer_iterations, account.timer_runs * 2_000);
+    assert_eq!(account.timer_wall_ns, account.timer_runs * 1_000_000);
+    assert!(account.timer_cpu_ns > 0, "{account:?}");
+}
