@@ -38,16 +38,11 @@ impl Recorded {
 
     /// The same for each load of the run.
     pub(crate) fn gathered_by_load(&self) -> Vec<Records> {
-        let launches = self.launches.iter().cloned().map(Entry::LaunchStarted);
-        let ends = self.ends.iter().cloned().map(Entry::LaunchEnded);
-        let delivered = self.delivered.iter().cloned().map(Entry::Delivered);
         let version = Entry::Version {
             of: "app".to_owned(),
             text: "app 1.2.3".to_owned(),
         };
-        let entries = launches.chain(self.measured()).chain(ends).chain(delivered);
-        let entries = entries.chain(self.reported.iter().cloned());
-        let entries = entries.chain([version]).map(Ok::<_, Infallible>);
+        let entries = self.entries().chain([version]).map(Ok::<_, Infallible>);
         let host = serde_json::json!({"kernel": "6.18.0"});
         let mut all = Records::gather(&self.manifest, &host, entries).unwrap();
         for records in &mut all {
@@ -61,6 +56,15 @@ impl Recorded {
         let windows = self.windows.iter().cloned().map(Entry::Window);
         let turns = self.turns.iter().cloned().map(Entry::Turns);
         windows.chain(turns).collect()
+    }
+
+    /// The journal's entries.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        let launches = self.launches.iter().cloned().map(Entry::LaunchStarted);
+        let ends = self.ends.iter().cloned().map(Entry::LaunchEnded);
+        let delivered = self.delivered.iter().cloned().map(Entry::Delivered);
+        let entries = launches.chain(self.measured()).chain(ends).chain(delivered);
+        entries.chain(self.reported.iter().cloned())
     }
 }
 

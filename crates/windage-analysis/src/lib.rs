@@ -60,7 +60,7 @@ pub use analysis::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, OwnCost,
     SlowExchange, StopOutcome, TurnFacts,
 };
-pub use calibration::{Cuttable, Experiment};
+pub use calibration::{ArmResult, CpuEffect, Cuttable, Experiment};
 pub use comparison::{
     Change, ChangeInFamily, ChangeVerdict, Comparable, Compared, ComparedArm, ComparedLoad,
     ComparedMetric, ComparedRun, Comparison, ComparisonEvidence, ComparisonWarning,

@@ -84,7 +84,6 @@ impl Records {
 
     /// Gathers a run's entries in the order in which they were recorded, separately for each of its
     /// loads. They have no ending and no cut yet.
-    #[cfg(test)]
     pub(crate) fn gather<E>(
         manifest: &Manifest,
         host: &serde_json::Value,
@@ -253,25 +252,35 @@ struct Loads {
 impl Loads {
     /// The load of an entry; `None` when it belongs to the whole run.
     fn of(&mut self, entry: &Entry, loads: usize) -> Option<usize> {
-        let launch = match entry {
-            Entry::LaunchStarted(launch) => {
-                let load = launch.round as usize % loads;
-                self.of_launch.insert(launch.launch, load);
-                self.present = Some(load);
-                launch.launch
-            }
-            Entry::Window(window) => window.place.launch,
-            Entry::Turns(block) => block.launch,
-            Entry::LaunchEnded(end) => end.launch,
-            Entry::Delivered(delivered) => delivered.launch,
-            Entry::Phase(spent) => spent.launch,
-            Entry::Process(times) => times.place.launch,
-            Entry::SelfReport(said) => said.launch,
-            Entry::Agent(cycle) => cycle.launch,
-            Entry::Warning(_) => return self.present,
-            Entry::Version { .. } | Entry::BlockDone { .. } | Entry::RunEnded(_) => return None,
-        };
-        self.of_launch.get(&launch).copied().or(self.present)
+        if let Entry::LaunchStarted(launch) = entry {
+            let load = launch.round as usize % loads;
+            self.of_launch.insert(launch.launch, load);
+            self.present = Some(load);
+        }
+        match (entry, launch_of(entry)) {
+            (_, Some(launch)) => self.of_launch.get(&launch).copied().or(self.present),
+            (Entry::Warning(_), None) => self.present,
+            (_, None) => None,
+        }
+    }
+}
+
+/// The launch of an entry; `None` when it belongs to the whole run.
+pub(crate) fn launch_of(entry: &Entry) -> Option<u32> {
+    match entry {
+        Entry::LaunchStarted(launch) => Some(launch.launch),
+        Entry::Window(window) => Some(window.place.launch),
+        Entry::Turns(block) => Some(block.launch),
+        Entry::LaunchEnded(end) => Some(end.launch),
+        Entry::Delivered(delivered) => Some(delivered.launch),
+        Entry::Phase(spent) => Some(spent.launch),
+        Entry::Process(times) => Some(times.place.launch),
+        Entry::SelfReport(said) => Some(said.launch),
+        Entry::Agent(cycle) => Some(cycle.launch),
+        Entry::Warning(_)
+        | Entry::Version { .. }
+        | Entry::BlockDone { .. }
+        | Entry::RunEnded(_) => None,
     }
 }
 
