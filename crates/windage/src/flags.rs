@@ -8,6 +8,7 @@ use windage_export::Table;
 use windage_serve::OtlpEndpoint;
 
 use crate::flag_values::duration;
+use crate::verbs::calibrate::Part;
 use crate::verbs::init::values::{Assignment, Attachment, Sweep};
 use crate::verbs::picture::PictureFlags;
 use crate::verbs::publish::PublishFlags;
@@ -243,19 +244,26 @@ pub(crate) struct InitFlags {
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  windage calibrate              three minutes, plus launches\n  \
-    windage calibrate --for 10m    more experiments, narrower intervals"
+    windage calibrate --for 10m    narrower intervals\n  windage calibrate --runs 5     also how \
+    much runs differ"
 )]
 pub(crate) struct CalibrateFlags {
-    /// The directory for the two runs [default: windage-runs/TIME-calibration].
+    /// The directory for the runs [default: windage-runs/TIME-calibration].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Measuring time of both runs together, without launches, warm-up and drain.
+    /// Measuring time of one CPU run and the latency run together, without launches, warm-up and
+    /// drain.
     #[arg(long = "for", value_name = "DURATION", default_value = "3m", value_parser = duration)]
     pub(crate) length: Duration,
-    /// Rounds per run; each launches all services afresh. With more than one, intervals include the
-    /// variance between launches.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Rounds per run; each launches all services afresh. An experiment needs 14.
+    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
+    /// Repeat the CPU run; from five runs on the variance between runs is known.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Calibrate only CPU or only latency, for all of --for.
+    #[arg(long, value_name = "PART")]
+    pub(crate) only: Option<Part>,
     /// Seed of the run order.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

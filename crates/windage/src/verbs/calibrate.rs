@@ -1,5 +1,6 @@
 //! `windage calibrate`: how well Windage finds known costs on this machine, today.
 
+mod bias;
 mod document;
 mod findings;
 mod observed;
@@ -24,12 +25,13 @@ use crate::verbs::report::print;
 use crate::verbs::run::{Start, measure, show_plan_error};
 use findings::Findings;
 use observed::{ObserveError, Observed};
-use part::Part;
+pub(crate) use part::Part;
+use part::PlannedRun;
 
 /// The hidden verb that runs the calibration service.
 pub(crate) const SERVICE_VERB: &str = "__calibration-service";
 
-/// Runs both plans, compares what was found with the truth, prints that and keeps it for this
+/// Runs the plans, compares what was found with the truth, prints that and keeps it for this
 /// machine.
 pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
     let Some(signals) = Signals::install() else {
@@ -40,41 +42,42 @@ pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
         Some(out) => out.clone(),
         None => unused(Path::new(RUNS), "calibration", began),
     };
-    let mut observed = Vec::new();
+    let (mut cpu, mut latency) = (Vec::new(), None);
     let mut worst = Exit::Success;
-    for part in Part::BOTH {
-        let run = directory.join(part.name());
-        match measured(part, &run, flags, &signals) {
+    for run in part::runs(flags.only, flags.runs) {
+        match measured(&run, &directory.join(&run.name), flags, &signals) {
             Ok((found, exit)) => {
-                observed.push(found);
+                match run.part {
+                    Part::Cpu => cpu.push(found),
+                    Part::Latency => latency = Some(found),
+                }
                 worst = worst.max(exit);
             }
             Err(exit) => return exit,
         }
     }
-    let [cpu, latency] = &observed[..] else {
-        return Exit::CouldNotMeasure;
-    };
-    let findings = Findings::of(cpu, latency);
+    let findings = Findings::of(&cpu, latency.as_ref());
     conclude(&findings, began, &directory, &flags.output, worst)
 }
 
-/// Measures one part and reads its run directory.
+/// Measures one run and reads its directory.
 fn measured(
-    part: Part,
+    run: &PlannedRun,
     directory: &Path,
     flags: &CalibrateFlags,
     signals: &Signals,
 ) -> Result<(Observed, Exit), Exit> {
+    let part = run.part;
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let plan = Plan::parse(part.plan(), "the calibration plan", &here);
     let mut plan = plan.map_err(|error| {
         show_plan_error(&error);
         Exit::Usage
     })?;
-    plan.design.length = Length::MeasuringTime(part.share_of(flags.length));
+    plan.design.length = Length::MeasuringTime(part.share_of(flags.length, flags.only));
     plan.design.rounds = flags.rounds;
-    plan.design.seed = flags.seed.unwrap_or(plan.design.seed);
+    let seed = flags.seed.unwrap_or(plan.design.seed);
+    plan.design.seed = seed.wrapping_add(u64::from(run.repeats));
     share_cores(&mut plan);
     let exit = measure(&plan, directory, Start::New, &flags.output, signals).exit();
     match exit {
@@ -113,8 +116,8 @@ fn conclude(
     let printed = printed.max(worst);
     if worst == Exit::Void || findings.headline().is_none() {
         message::warning(
-            "the result is not kept for reports: a run is void, or too short for a single \
-             experiment; `--for 3m` is long enough",
+            "the result is not kept for reports: a run is void, or CPU was not measured in \
+             enough launches for an experiment; without --only, 14 --rounds are enough",
         );
         return printed;
     }

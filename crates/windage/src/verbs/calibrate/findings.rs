@@ -1,26 +1,43 @@
-//! What a calibration found: recovery, coverage, false positives, and the effects that are
-//! detectable in a given time. Pure functions.
+//! What a calibration found: recovery, coverage, false positives, bias, the variance between runs,
+//! and the effects that are detectable in a given time. Pure functions.
 
 use windage_model::{Difference, Interval, Metric};
 
-use super::observed::{Found, LENGTHS_S, Observed, ObservedArm};
+use windage_stats::BetweenRuns;
+
+use super::bias::{Bias, biases, scatter_of_runs};
+use super::observed::{Estimate, Observed, ObservedArm};
 use super::truth::Truth;
 
+/// The lengths of time, in seconds, for which precision is reported.
+pub(super) const LENGTHS_S: [u32; 4] = [10, 30, 60, 300];
+
+/// A figure is of such a length if its own differs by no more than this share.
+const SAME_LENGTH: f64 = 0.05;
+
 /// The metrics whose half-widths are reported.
-const OF_CPU: [Metric; 2] = [Metric::CpuPerRequest, Metric::Throughput];
+const OF_CPU: [Metric; 1] = [Metric::CpuPerRequest];
 const OF_LATENCY: [Metric; 2] = [Metric::ServiceTimeP10, Metric::ServiceTimeP50];
 
 /// Everything a calibration found.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Findings {
+    /// CPU runs.
+    pub(super) runs: usize,
     pub(super) recovered: Vec<Recovered>,
     pub(super) counts: Vec<Counts>,
     pub(super) widths: Vec<Width>,
+    pub(super) biases: Vec<Bias>,
+    /// Of CPU per request, as a share of the baseline; `None` for a single run.
+    pub(super) between_runs: Option<BetweenRuns>,
 }
 
 /// The cost of one arm, as a whole run found it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Recovered {
+    /// The run of its part, from 1.
+    pub(super) run: usize,
+    pub(super) launches: usize,
     pub(super) arm: String,
     pub(super) metric: Metric,
     pub(super) unit: Unit,
@@ -37,11 +54,12 @@ pub(super) enum Unit {
     Microseconds,
 }
 
-/// How often short experiments of one length were right about one metric.
+/// How often experiments of so many launches ([`LAUNCHES`](super::observed::LAUNCHES)) were right about one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counts {
     pub(super) metric: Metric,
-    pub(super) seconds: u32,
+    /// Their mean length: that of a run of one arm and the baseline.
+    pub(super) seconds: f64,
     /// Of arms with a cost: how many intervals hold the truth.
     pub(super) inside: usize,
     pub(super) with_cost: usize,
@@ -61,8 +79,8 @@ pub(super) struct Width {
     pub(super) minimum_detectable_effect: f64,
     /// How many experiments these are medians of.
     pub(super) experiments: usize,
-    /// Length in seconds of the experiments from which it was extrapolated by the square root of
-    /// time; `None` if it was measured.
+    /// Length in seconds of the experiments from which it is scaled by the square root of time;
+    /// `None` if it was measured.
     pub(super) extrapolated_from_s: Option<f64>,
 }
 
@@ -74,61 +92,54 @@ impl Recovered {
 }
 
 impl Findings {
-    pub(super) fn of(cpu: &Observed, latency: &Observed) -> Findings {
+    pub(super) fn of(cpu: &[Observed], latency: Option<&Observed>) -> Findings {
+        let latency = latency.map_or(&[][..], std::slice::from_ref);
         let parts = [
-            (cpu, Metric::CpuPerRequest, OF_CPU),
-            (latency, Metric::ServiceTimeP50, OF_LATENCY),
+            (cpu, Metric::CpuPerRequest, &OF_CPU[..]),
+            (latency, Metric::ServiceTimeP50, &OF_LATENCY[..]),
         ];
         let mut findings = Findings {
+            runs: cpu.len(),
             recovered: Vec::new(),
             counts: Vec::new(),
             widths: Vec::new(),
+            biases: biases(cpu),
+            between_runs: scatter_of_runs(cpu),
         };
-        for (observed, judged, metrics) in parts {
-            let recovered = observed
-                .arms
-                .iter()
-                .filter_map(|arm| recovered(arm, judged));
-            findings.recovered.extend(recovered);
-            let counted = LENGTHS_S.map(|seconds| counts(observed, judged, seconds));
-            findings.counts.extend(counted.into_iter().flatten());
-            for metric in metrics {
-                let widths = LENGTHS_S.map(|seconds| width(observed, metric, seconds));
+        for (runs, judged, metrics) in parts {
+            for (number, observed) in (1..).zip(runs) {
+                let arms = observed.arms.iter();
+                let found = arms.filter_map(|arm| recovered(number, arm, judged));
+                findings.recovered.extend(found);
+            }
+            findings.counts.extend(counts(runs, judged));
+            for &metric in metrics {
+                let widths = LENGTHS_S.map(|seconds| width(runs, metric, seconds));
                 findings.widths.extend(widths.into_iter().flatten());
             }
         }
         findings
     }
 
-    /// The counts for CPU in the shortest experiments, which are the most numerous.
+    /// The counts for CPU.
     pub(super) fn headline(&self) -> Option<&Counts> {
-        let of_cpu = self
-            .counts
-            .iter()
-            .filter(|c| c.metric == Metric::CpuPerRequest);
-        of_cpu.min_by_key(|counts| counts.seconds)
+        let mut counts = self.counts.iter();
+        counts.find(|c| c.metric == Metric::CpuPerRequest)
     }
 }
 
-fn recovered(arm: &ObservedArm, judged: Metric) -> Option<Recovered> {
-    let difference = arm.whole.get(&judged)?;
-    let (unit, truth) = expected(arm.truth);
+fn recovered(run: usize, arm: &ObservedArm, judged: Metric) -> Option<Recovered> {
+    let difference = arm.whole.found.get(&judged)?;
+    let unit = arm.truth.unit();
     Some(Recovered {
+        run,
+        launches: arm.whole.launches,
         arm: arm.name.clone(),
         metric: judged,
         unit,
-        truth,
+        truth: arm.truth.size(),
         interval: *interval(difference, unit)?,
     })
-}
-
-/// A control is judged as a share, because a microsecond has no fixed size relative to it.
-fn expected(truth: Truth) -> (Unit, f64) {
-    match truth {
-        Truth::Nothing => (Unit::Share, 0.0),
-        Truth::Share(share) => (Unit::Share, share),
-        Truth::CpuUs(us) | Truth::DelayUs(us) => (Unit::Microseconds, us),
-    }
 }
 
 fn interval(difference: &Difference, unit: Unit) -> Option<&Interval> {
@@ -142,22 +153,24 @@ fn holds(interval: &Interval, truth: f64) -> bool {
     (interval.low..=interval.high).contains(&truth)
 }
 
-/// `None` if the run is too short for such an experiment.
-fn counts(observed: &Observed, judged: Metric, seconds: u32) -> Option<Counts> {
+/// `None` if no run has enough launches for an experiment.
+fn counts(runs: &[Observed], judged: Metric) -> Option<Counts> {
     let mut counts = Counts {
         metric: judged,
-        seconds,
+        seconds: 0.0,
         inside: 0,
         with_cost: 0,
         false_positives: 0,
         without_cost: 0,
     };
-    for arm in &observed.arms {
-        let (unit, truth) = expected(arm.truth);
-        for found in arm.experiments.get(&seconds).into_iter().flatten() {
-            let Some(interval) = found.get(&judged).and_then(|d| interval(d, unit)) else {
+    for arm in runs.iter().flat_map(|run| &run.arms) {
+        let (unit, truth) = (arm.truth.unit(), arm.truth.size());
+        for estimate in &arm.experiments {
+            let found = estimate.found.get(&judged);
+            let Some(interval) = found.and_then(|d| interval(d, unit)) else {
                 continue;
             };
+            counts.seconds += estimate.seconds;
             if arm.truth == Truth::Nothing {
                 counts.without_cost += 1;
                 counts.false_positives += usize::from(interval.excludes_zero());
@@ -167,58 +180,55 @@ fn counts(observed: &Observed, judged: Metric, seconds: u32) -> Option<Counts> {
             }
         }
     }
-    (counts.with_cost + counts.without_cost > 0).then_some(counts)
+    let all = counts.with_cost + counts.without_cost;
+    counts.seconds /= all as f64;
+    (all > 0).then_some(counts)
 }
 
-/// Half-width and minimum detectable effect from one experiment.
-type Sharpness = (f64, f64);
+/// What one experiment shows of a metric's precision.
+struct Sharpness {
+    seconds: f64,
+    half_width: f64,
+    minimum_detectable_effect: f64,
+}
 
-/// `None` if nothing was found for the metric.
-fn width(observed: &Observed, metric: Metric, seconds: u32) -> Option<Width> {
+/// From experiments without a cost, or from whole runs if they are too short for one. `None` if
+/// nothing was found for the metric.
+fn width(runs: &[Observed], metric: Metric, seconds: u32) -> Option<Width> {
     let controls = || {
-        observed
-            .arms
-            .iter()
-            .filter(|arm| arm.truth == Truth::Nothing)
+        let arms = runs.iter().flat_map(|run| &run.arms);
+        arms.filter(|arm| arm.truth == Truth::Nothing)
     };
-    let of_length = |length: u32| -> Vec<Sharpness> {
-        let found = controls().filter_map(|arm| arm.experiments.get(&length));
-        found
-            .flatten()
-            .filter_map(|f| sharpness(f, metric))
-            .collect()
+    let of = |estimates: Vec<&Estimate>| -> Vec<Sharpness> {
+        let found = estimates.into_iter().filter_map(|of| sharpness(of, metric));
+        found.collect()
     };
-    let measured = LENGTHS_S
-        .into_iter()
-        .filter(|length| *length <= seconds)
-        .rev();
-    let longest = measured
-        .map(|length| (f64::from(length), of_length(length)))
-        .find(|(_, found)| !found.is_empty());
-    let (from_s, found) = longest.or_else(|| {
-        let whole: Vec<Sharpness> = controls()
-            .filter_map(|a| sharpness(&a.whole, metric))
-            .collect();
-        let whole_s = median(controls().map(|arm| arm.whole_s).collect())?;
-        (!whole.is_empty()).then_some((whole_s, whole))
-    })?;
-    let is_measured = from_s == f64::from(seconds);
-    let narrower = (from_s / f64::from(seconds)).sqrt();
+    let mut found = of(controls().flat_map(|arm| &arm.experiments).collect());
+    if found.is_empty() {
+        found = of(controls().map(|arm| &arm.whole).collect());
+    }
     let median_of = |value: fn(&Sharpness) -> f64| median(found.iter().map(value).collect());
+    let from_s = median_of(|of| of.seconds).filter(|from_s| *from_s > 0.0)?;
+    let ratio = from_s / f64::from(seconds);
+    let is_measured = (ratio - 1.0).abs() <= SAME_LENGTH;
+    let narrower = if is_measured { 1.0 } else { ratio.sqrt() };
     Some(Width {
         metric,
         seconds,
-        half_width: median_of(|s| s.0)? * narrower,
-        minimum_detectable_effect: median_of(|s| s.1)? * narrower,
+        half_width: median_of(|of| of.half_width)? * narrower,
+        minimum_detectable_effect: median_of(|of| of.minimum_detectable_effect)? * narrower,
         experiments: found.len(),
         extrapolated_from_s: (!is_measured).then_some(from_s),
     })
 }
 
-fn sharpness(found: &Found, metric: Metric) -> Option<Sharpness> {
-    let difference = found.get(&metric)?;
-    let half_width = difference.relative.as_ref()?.half_width();
-    Some((half_width, difference.minimum_detectable_effect?))
+fn sharpness(of: &Estimate, metric: Metric) -> Option<Sharpness> {
+    let difference = of.found.get(&metric)?;
+    Some(Sharpness {
+        seconds: of.seconds,
+        half_width: difference.relative.as_ref()?.half_width(),
+        minimum_detectable_effect: difference.minimum_detectable_effect?,
+    })
 }
 
 /// The median: the mean of the two middle values if their number is even; `None` if empty.

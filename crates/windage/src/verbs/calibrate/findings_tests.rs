@@ -1,6 +1,10 @@
 use std::collections::BTreeMap;
 
+use windage_analysis::CpuEffect;
+use windage_stats::totals::PairedTotals;
+
 use super::*;
+use crate::verbs::calibrate::observed::Estimate;
 
 /// A share of a baseline of 50 µs, with a half-width.
 fn difference(share: f64, half_width: f64) -> Difference {
@@ -20,42 +24,83 @@ fn difference(share: f64, half_width: f64) -> Difference {
     }
 }
 
-fn found(metric: Metric, share: f64, half_width: f64) -> Found {
-    BTreeMap::from([(metric, difference(share, half_width))])
-}
-
-/// An arm with these estimates from experiments of 10 s; half-width 1 %.
-fn arm(name: &str, metric: Metric, truth: Truth, shares: &[f64]) -> ObservedArm {
-    let short = shares.iter().map(|&share| found(metric, share, 0.01));
-    ObservedArm {
-        name: name.to_owned(),
-        truth,
-        whole: found(metric, shares[0], 0.004),
-        whole_s: 40.0,
-        experiments: BTreeMap::from([(10, short.collect())]),
+/// Launches whose mean is this share of a baseline of 50 µs, and which scatter by 1 %.
+fn effects(share: f64) -> CpuEffect {
+    let scatter = |launch: u32| if launch.is_multiple_of(2) { 0.01 } else { -0.01 };
+    let launches: Vec<PairedTotals> = (0..14)
+        .map(|launch| PairedTotals {
+            baseline: 50.0,
+            arm: 50.0 * (1.0 + share + scatter(launch)),
+        })
+        .collect();
+    CpuEffect {
+        difference_us: windage_stats::totals::difference(&launches).unwrap(),
+        share: windage_stats::totals::relative(&launches).unwrap(),
     }
 }
 
+fn estimate(metric: Metric, share: f64, half_width: f64, seconds: f64) -> Estimate {
+    Estimate {
+        found: BTreeMap::from([(metric, difference(share, half_width))]),
+        cpu: (metric == Metric::CpuPerRequest).then(|| effects(share)),
+        launches: 14,
+        seconds,
+    }
+}
+
+/// An arm with these estimates from experiments of 40 s; half-width 1 %.
+pub(in super::super) fn arm(
+    name: &str,
+    metric: Metric,
+    truth: Truth,
+    shares: &[f64],
+) -> ObservedArm {
+    let short = shares.iter().map(|&share| estimate(metric, share, 0.01, 40.0));
+    ObservedArm {
+        name: name.to_owned(),
+        truth,
+        whole: estimate(metric, shares[0], 0.004, 80.0),
+        experiments: short.collect(),
+    }
+}
+
+/// A run with these arms.
+pub(in super::super) fn run(arms: Vec<ObservedArm>) -> Observed {
+    let without = arms.iter().find(|arm| arm.truth == Truth::Nothing);
+    let cpu = without.and_then(|arm| arm.whole.cpu.as_ref());
+    Observed {
+        without_cost: cpu.map(|cpu| cpu.share.clone()),
+        arms,
+    }
+}
+
+fn cpu_run(more: f64) -> Observed {
+    let cpu = Metric::CpuPerRequest;
+    run(vec![
+        arm("control", cpu, Truth::Nothing, &[0.001 + more, -0.02, 0.002, 0.0]),
+        arm(
+            "spin, iterations 390",
+            cpu,
+            Truth::Share(0.01),
+            &[0.011 + more, 0.03],
+        ),
+        // 1 µs of 50 µs is 2 %.
+        arm("busy", cpu, Truth::CpuUs(1.0), &[0.021 + more, 0.029]),
+    ])
+}
+
+fn latency_run() -> Observed {
+    let time = Metric::ServiceTimeP50;
+    run(vec![arm("sleep", time, Truth::DelayUs(20.0), &[0.4])])
+}
+
 pub(in super::super) fn findings() -> Findings {
-    let (cpu, time) = (Metric::CpuPerRequest, Metric::ServiceTimeP50);
-    Findings::of(
-        &Observed {
-            arms: vec![
-                arm("control", cpu, Truth::Nothing, &[0.001, -0.02, 0.002, 0.0]),
-                arm(
-                    "spin, iterations 390",
-                    cpu,
-                    Truth::Share(0.01),
-                    &[0.011, 0.03],
-                ),
-                // 1 µs of 50 µs is 2 %.
-                arm("busy", cpu, Truth::CpuUs(1.0), &[0.021, 0.029]),
-            ],
-        },
-        &Observed {
-            arms: vec![arm("sleep", time, Truth::DelayUs(20.0), &[0.4])],
-        },
-    )
+    Findings::of(&[cpu_run(0.0)], Some(&latency_run()))
+}
+
+/// Five CPU runs that differ, without latency.
+pub(in super::super) fn findings_of_runs() -> Findings {
+    Findings::of(&[0.0, 0.004, -0.004, 0.008, -0.008].map(cpu_run), None)
 }
 
 #[test]
@@ -82,7 +127,7 @@ fn the_whole_run_is_compared_with_the_truth() {
 fn experiments_are_counted_by_injected_cost() {
     let findings = findings();
     let counts = findings.headline().unwrap();
-    assert_eq!(counts.seconds, 10);
+    assert!((counts.seconds - 40.0).abs() < 1e-9);
     // For spin, 3 % ± 1 % misses 1 %; for busy, both hold 2 %.
     assert_eq!((counts.inside, counts.with_cost), (3, 4));
     // For the control, −2 % ± 1 % excludes zero.
@@ -91,9 +136,9 @@ fn experiments_are_counted_by_injected_cost() {
         .counts
         .iter()
         .filter(|c| c.metric == Metric::ServiceTimeP50)
-        .map(|c| (c.seconds, c.inside, c.with_cost, c.without_cost))
+        .map(|c| (c.inside, c.with_cost, c.without_cost))
         .collect();
-    assert_eq!(of_time, [(10, 1, 1, 0)]);
+    assert_eq!(of_time, [(1, 1, 0)]);
 }
 
 #[test]
@@ -105,9 +150,9 @@ fn longer_times_are_extrapolated_by_their_square_root_and_marked() {
         .filter(|w| w.metric == Metric::CpuPerRequest)
         .collect();
     let table = [
-        (10, 0.01, None),
-        (30, 0.00577, Some(10.0)),
-        (300, 0.00183, Some(10.0)),
+        (10, 0.02, Some(40.0)),
+        (60, 0.008_165, Some(40.0)),
+        (300, 0.003_651, Some(40.0)),
     ];
     for (seconds, half_width, from_s) in table {
         let width = of_cpu.iter().find(|w| w.seconds == seconds).unwrap();
@@ -130,18 +175,34 @@ fn longer_times_are_extrapolated_by_their_square_root_and_marked() {
 }
 
 #[test]
-fn a_run_too_short_to_cut_is_extrapolated_from_its_full_length() {
+fn a_length_that_was_measured_is_not_scaled() {
+    for (seconds, from_s) in [(40.0, Some(40.0)), (60.0, None), (62.0, None), (64.0, Some(64.0))] {
+        let mut control = arm("control", Metric::CpuPerRequest, Truth::Nothing, &[0.0]);
+        control.experiments[0].seconds = seconds;
+        let width = width(&[run(vec![control])], Metric::CpuPerRequest, 60).unwrap();
+        assert_eq!(width.extrapolated_from_s, from_s, "{seconds}");
+    }
+}
+
+#[test]
+fn a_run_too_short_to_cut_is_scaled_from_its_full_length() {
     let mut control = arm("control", Metric::CpuPerRequest, Truth::Nothing, &[0.0]);
     control.experiments.clear();
-    control.whole_s = 2.5;
-    let width = width(
-        &Observed {
-            arms: vec![control],
-        },
-        Metric::CpuPerRequest,
-        10,
-    )
-    .unwrap();
+    control.whole.seconds = 2.5;
+    let runs = [run(vec![control])];
+    let width = width(&runs, Metric::CpuPerRequest, 10).unwrap();
     assert!((width.half_width - 0.002).abs() < 1e-12, "{width:?}");
     assert_eq!(width.extrapolated_from_s, Some(2.5));
+    assert_eq!(counts(&runs, Metric::CpuPerRequest), None);
+}
+
+#[test]
+fn runs_are_counted_together() {
+    let findings = findings_of_runs();
+    let spin = findings.recovered.iter().filter(|r| r.arm.starts_with("spin"));
+    let numbers: Vec<usize> = spin.map(|r| r.run).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(findings.headline().unwrap().without_cost, 20);
+    assert!(findings.between_runs.unwrap().is_known());
+    assert_eq!(findings.biases.len(), 3, "A/A, spin and busy");
 }

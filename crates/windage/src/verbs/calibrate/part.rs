@@ -1,21 +1,50 @@
-//! The two runs of a calibration.
+//! The two parts of a calibration.
 
 use std::time::Duration;
 
-/// One of the two runs of a calibration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Costs in CPU, under a closed loop.
+use clap::ValueEnum;
+
+/// One of the two parts of a calibration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Costs in CPU, interleaved.
     Cpu,
-    /// Delays, at a fixed rate.
+    /// Delays, in isolated windows.
     Latency,
 }
 
-impl Part {
-    pub(super) const BOTH: [Part; 2] = [Part::Cpu, Part::Latency];
-
+/// One run of a calibration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlannedRun {
+    pub(super) part: Part,
     /// Name of its directory.
-    pub(super) fn name(self) -> &'static str {
+    pub(super) name: String,
+    /// Runs of the same plan before it: each has an order of its own.
+    pub(super) repeats: u32,
+}
+
+/// The runs of a calibration: CPU as often as asked for, then latency once.
+pub(super) fn runs(only: Option<Part>, cpu_runs: u32) -> Vec<PlannedRun> {
+    let run = |part: Part, repeats: u32| PlannedRun {
+        part,
+        name: match repeats {
+            0 => part.name().to_owned(),
+            _ => format!("{}-{}", part.name(), repeats + 1),
+        },
+        repeats,
+    };
+    let of_part = |part: Part| match part {
+        Part::Cpu => cpu_runs,
+        Part::Latency => 1,
+    };
+    let parts = Part::BOTH.into_iter().filter(|part| only.is_none_or(|only| only == *part));
+    parts.flat_map(|part| (0..of_part(part)).map(move |repeats| run(part, repeats))).collect()
+}
+
+impl Part {
+    const BOTH: [Part; 2] = [Part::Cpu, Part::Latency];
+
+    fn name(self) -> &'static str {
         match self {
             Part::Cpu => "cpu",
             Part::Latency => "latency",
@@ -30,12 +59,12 @@ impl Part {
         }
     }
 
-    /// Its share of the measuring time. CPU gets more, because it has more arms and is the usual
-    /// question.
-    pub(super) fn share_of(self, length: Duration) -> Duration {
-        match self {
-            Part::Cpu => length * 2 / 3,
-            Part::Latency => length / 3,
+    /// Its share of the measuring time. CPU gets more, because it is the usual question.
+    pub(super) fn share_of(self, length: Duration, only: Option<Part>) -> Duration {
+        match (only, self) {
+            (Some(_), _) => length,
+            (None, Part::Cpu) => length * 2 / 3,
+            (None, Part::Latency) => length / 3,
         }
     }
 }
@@ -47,6 +76,7 @@ mod tests {
     use windage_plan::Plan;
 
     use super::*;
+    use crate::verbs::calibrate::observed::LAUNCHES;
 
     fn plan(part: Part) -> Plan {
         Plan::parse(part.plan(), "the calibration plan", Path::new("/"))
@@ -60,18 +90,59 @@ mod tests {
             let ids = plan.arms.iter().map(|arm| arm.id.to_string());
             ids.collect::<Vec<_>>()
         };
-        let cpu = ids(Part::Cpu);
-        assert_eq!(cpu.len(), 10, "{cpu:?}");
-        assert_eq!(cpu[..3], ["off", "control", "spin-iterations-390"]);
-        assert_eq!(cpu[3], "busy-ns-0");
+        let cpu = [
+            "off",
+            "control",
+            "spin-iterations-390",
+            "busy-ns-0",
+            "busy-ns-2000",
+            "burst",
+            "timer",
+        ];
+        assert_eq!(ids(Part::Cpu), cpu);
         let latency = ids(Part::Latency);
         assert_eq!(latency.len(), 7, "{latency:?}");
     }
 
     #[test]
-    fn both_parts_share_the_measuring_time() {
+    fn cpu_is_interleaved_and_latency_isolated() {
+        let cpu = plan(Part::Cpu).design.interleaving.unwrap();
+        assert_eq!(cpu.isolated, 0.0);
+        assert_eq!(plan(Part::Latency).design.interleaving, None);
+        for part in Part::BOTH {
+            assert!(plan(part).design.rounds as usize >= LAUNCHES);
+        }
+    }
+
+    #[test]
+    fn parts_share_the_measuring_time() {
         let whole = Duration::from_secs(180);
-        let parts = Part::BOTH.map(|part| part.share_of(whole).as_secs());
-        assert_eq!(parts, [120, 60]);
+        let table = [
+            (None, [120, 60]),
+            (Some(Part::Cpu), [180, 180]),
+            (Some(Part::Latency), [180, 180]),
+        ];
+        for (only, expected) in table {
+            let shares = Part::BOTH.map(|part| part.share_of(whole, only).as_secs());
+            assert_eq!(shares, expected, "{only:?}");
+        }
+    }
+
+    #[test]
+    fn cpu_is_repeated_and_latency_is_not() {
+        let names = |only, cpu_runs| {
+            let runs = runs(only, cpu_runs).into_iter();
+            runs.map(|run| (run.name, run.repeats)).collect::<Vec<_>>()
+        };
+        let named = |of: &[(&str, u32)]| -> Vec<(String, u32)> {
+            of.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()
+        };
+        let (cpu, latency) = (Some(Part::Cpu), Some(Part::Latency));
+        assert_eq!(names(None, 1), named(&[("cpu", 0), ("latency", 0)]));
+        assert_eq!(
+            names(cpu, 3),
+            named(&[("cpu", 0), ("cpu-2", 1), ("cpu-3", 2)])
+        );
+        assert_eq!(names(latency, 3), named(&[("latency", 0)]));
     }
 }

@@ -1,10 +1,12 @@
 //! The calibration as text for people.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
-use windage_model::{Interval, Metric};
+use windage_model::Metric;
+use windage_stats::between_runs::FEWEST_RUNS;
 
-use super::findings::{Findings, Unit, Width};
-use super::observed::LENGTHS_S;
+use super::bias::{Bias, Sample};
+use super::findings::{Findings, LENGTHS_S, Recovered, Unit, Width};
+use super::observed::LAUNCHES;
 
 /// Spaces between columns.
 const GAP: u16 = 2;
@@ -13,13 +15,25 @@ const GAP: u16 = 2;
 pub(super) fn text(findings: &Findings) -> String {
     let mut text = String::from("Recovery of known costs\n");
     for judged in [Metric::CpuPerRequest, Metric::ServiceTimeP50] {
-        text.push('\n');
-        text += &recovery(findings, judged);
+        let found = findings.recovered.iter().filter(|r| r.metric == judged);
+        let found: Vec<&Recovered> = found.collect();
+        if !found.is_empty() {
+            text.push('\n');
+            text += &recovery(judged, &found);
+        }
     }
-    text += "\nShort experiments, cut from these runs: consecutive windows of one arm and the\n\
-             baseline that fill the time. \"Inside\": 95 % intervals that hold the truth.\n\
-             \"False\": intervals that exclude zero where nothing was injected.\n\n";
-    text += &counts(findings);
+    if !findings.biases.is_empty() {
+        text += "\nBias: mean of what was found less the truth\n\n";
+        text += &biases(&findings.biases);
+    }
+    text += &scatter_of_runs(findings);
+    if !findings.counts.is_empty() {
+        text += &format!(
+            "\nExperiments of {LAUNCHES} launches, cut from these runs. \"Inside\": 95 % intervals that\n\
+             hold the truth. \"False\": intervals that exclude zero where nothing was injected.\n\n"
+        );
+        text += &counts(findings);
+    }
     text += "\nBy time of one arm and the baseline (medians where nothing was injected)\n\n";
     text += &widths(findings, "half-width of the interval", |w| w.half_width);
     text.push('\n');
@@ -31,47 +45,82 @@ pub(super) fn text(findings: &Findings) -> String {
         .iter()
         .any(|w| w.extrapolated_from_s.is_some())
     {
-        text += "* extrapolated from shorter experiments by the square root of time\n";
+        text += "* scaled from another length by the square root of time\n";
     }
     text
 }
 
-fn recovery(findings: &Findings, judged: Metric) -> String {
-    let of_metric = findings.recovered.iter().filter(|r| r.metric == judged);
-    let rows = of_metric.map(|found| {
-        let unit = match found.unit {
-            Unit::Share => "%",
-            Unit::Microseconds => "µs",
+/// One run: its intervals. Several: how many of their intervals hold the truth.
+fn recovery(judged: Metric, found: &[&Recovered]) -> String {
+    let is_repeated = found.iter().any(|of| of.run > 1);
+    let arms = found.iter().filter(|of| of.run == 1);
+    let rows = arms.map(|first| {
+        let runs: Vec<&&Recovered> = found.iter().filter(|of| of.arm == first.arm).collect();
+        let mean = |value: fn(&Recovered) -> f64| {
+            let sum: f64 = runs.iter().map(|of| value(of)).sum();
+            with_unit(first.unit, sum / runs.len() as f64)
         };
-        let figure = |value: f64| signed(found.unit, value);
-        let Interval {
-            estimate,
-            low,
-            high,
-            ..
-        } = found.interval;
+        let inside = runs.iter().filter(|of| of.is_inside()).count();
+        let truth_is = match (is_repeated, inside) {
+            (true, _) => format!("{inside} of {}", runs.len()),
+            (false, 0) => "MISSED".to_owned(),
+            (false, _) => "inside".to_owned(),
+        };
         vec![
-            found.arm.clone(),
-            format!("{} {unit}", figure(found.truth)),
-            format!("{} {unit}", figure(estimate)),
-            format!("{} to {} {unit}", figure(low), figure(high)),
-            if found.is_inside() {
-                "inside"
-            } else {
-                "MISSED"
-            }
-            .to_owned(),
+            first.arm.clone(),
+            mean(|of| of.truth),
+            mean(|of| of.interval.estimate),
+            match is_repeated {
+                true => mean(|of| of.interval.half_width()).replace('+', "±"),
+                false => between(first.unit, first.interval.low, first.interval.high),
+            },
+            truth_is,
         ]
     });
-    let headings = [name(judged), "truth", "found", "95 % interval", "truth is"];
+    let headings = match is_repeated {
+        true => [name(judged), "mean truth", "mean found", "mean half-width", "inside"],
+        false => [name(judged), "truth", "found", "95 % interval", "truth is"],
+    };
     table(&headings, rows)
+}
+
+fn biases(biases: &[Bias]) -> String {
+    let rows = biases.iter().map(|bias| {
+        let (low, high) = bias.ends();
+        vec![
+            bias.arm.clone().unwrap_or_else(|| "arms without a cost".to_owned()),
+            with_unit(bias.unit, bias.pooled.mean),
+            between(bias.unit, low, high),
+            format!("{:.3}", bias.pooled.p_value),
+            match bias.sample {
+                Sample::Launches(count) => format!("{count} launches"),
+                Sample::Runs(count) => format!("{count} runs"),
+            },
+        ]
+    });
+    table(&[name(Metric::CpuPerRequest), "bias", "95 % interval", "p", "over"], rows)
+}
+
+fn scatter_of_runs(findings: &Findings) -> String {
+    if findings.runs == 0 {
+        return String::new();
+    }
+    let found = match &findings.between_runs {
+        Some(found) if found.is_known() => {
+            let [sd, low, high] = [found.standard_deviation, found.low, found.high]
+                .map(|share| format!("{:.2}", share * 100.0));
+            format!("{sd} %, 95 % interval {low} to {high} %, {} runs", found.runs)
+        }
+        _ => format!("unknown; it needs {FEWEST_RUNS} runs: windage calibrate --runs {FEWEST_RUNS}"),
+    };
+    format!("\nStandard deviation between runs, CPU per request: {found}\n")
 }
 
 fn counts(findings: &Findings) -> String {
     let rows = findings.counts.iter().map(|c| {
         vec![
             name(c.metric).to_owned(),
-            format!("{} s", c.seconds),
+            format!("{:.0} s", c.seconds),
             format!("{} of {}", c.inside, c.with_cost),
             format!("{} of {}", c.false_positives, c.without_cost),
         ]
@@ -112,10 +161,25 @@ fn signed(unit: Unit, value: f64) -> String {
     format!("{:+.2}", value * scale).replace('-', "−")
 }
 
+fn with_unit(unit: Unit, value: f64) -> String {
+    format!("{} {}", signed(unit, value), symbol(unit))
+}
+
+fn between(unit: Unit, low: f64, high: f64) -> String {
+    let (low, high) = (signed(unit, low), signed(unit, high));
+    format!("{low} to {high} {}", symbol(unit))
+}
+
+fn symbol(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Share => "%",
+        Unit::Microseconds => "µs",
+    }
+}
+
 fn name(metric: Metric) -> &'static str {
     match metric {
         Metric::CpuPerRequest => "CPU per request",
-        Metric::Throughput => "throughput",
         Metric::ServiceTimeP50 => "service time p50",
         Metric::ServiceTimeP10 => "service time p10",
         other => other.as_str(),
@@ -148,11 +212,16 @@ fn table(headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::findings::tests::findings;
+    use super::super::findings::tests::{findings, findings_of_runs};
     use super::*;
 
     #[test]
     fn a_calibration_reads_well() {
         insta::assert_snapshot!(text(&findings()));
+    }
+
+    #[test]
+    fn several_runs_read_well() {
+        insta::assert_snapshot!(text(&findings_of_runs()));
     }
 }
