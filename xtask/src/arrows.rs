@@ -59,8 +59,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("floor", &[]),
     ("discard", &[]),
     ("origin", &[]),
-    // Reads what `windage report --json` prints.
-    ("xtask", &["windage-analysis"]),
+    // Reads what `windage report --json` prints, and pools what `windage calibrate --json` does.
+    ("xtask", &["windage-analysis", "windage-stats"]),
 ];
 
 #[test]

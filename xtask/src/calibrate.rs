@@ -1,4 +1,5 @@
-//! `cargo xtask calibrate`: runs `windage calibrate` many times, and counts how often it was right.
+//! `cargo xtask calibrate`: runs `windage calibrate` many times, counts how often it was right, and
+//! tests whether all of them together are biased.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,6 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use windage_stats::{Confidence, PooledBias, RunEstimate, between_runs, pooled_bias};
 
 use crate::bench::median::median;
 use crate::{command, machine, workspace};
@@ -16,17 +18,31 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Measuring time of each
-    #[arg(long = "for", value_name = "DURATION", default_value = "6m")]
+    #[arg(long = "for", value_name = "DURATION", default_value = "120s")]
     length: String,
-    /// Rounds in each, all services launched afresh
-    #[arg(long, default_value_t = 8)]
+    /// Rounds in each, all services launched afresh; a verdict needs 13
+    #[arg(long, default_value_t = 14)]
     rounds: u32,
+    /// Calibrate only `cpu` or only `latency`, for all of --for; `all` for both
+    #[arg(long, value_name = "PART", default_value = "cpu", value_parser = ["cpu", "latency", "all"])]
+    only: String,
 }
 
 /// The part of `windage calibrate --json` that is read.
 #[derive(Deserialize)]
 struct Calibration {
     recovery: Vec<Recovered>,
+    bias: Vec<Bias>,
+}
+
+/// Estimate less truth in CPU per request, with its standard error. The arm is null for all arms
+/// without a cost as if they were one.
+#[derive(Deserialize)]
+struct Bias {
+    arm: Option<String>,
+    unit: String,
+    mean: f64,
+    standard_error: f64,
 }
 
 /// What one calibration found for one cost.
@@ -58,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         calibrate
             .args(["calibrate", "--json", "--quiet", "--for", &args.length])
             .args(["--rounds", &args.rounds.to_string()])
+            .args(args.only())
             .args(["--seed", &number.to_string(), "--out"])
             .arg(folder.join(format!("{number:03}")))
             // Reports of this machine must go on quoting its own calibration.
@@ -82,16 +99,24 @@ fn calibrated(calibrate: &mut Command) -> Result<Option<Calibration>> {
 }
 
 impl Args {
+    fn only(&self) -> &[&str] {
+        match self.only.as_str() {
+            "cpu" => &["--only", "cpu"],
+            "latency" => &["--only", "latency"],
+            _ => &[],
+        }
+    }
+
     fn page(&self, calibrations: &[Option<Calibration>]) -> Result<String> {
         let Args {
             runs,
             length,
             rounds,
-            ..
+            only,
         } = self;
         let mut page = format!(
             "# Calibration, many times\n\n- Date: {}\n\
-             - Command: `cargo xtask calibrate --runs {runs} --for {length} --rounds {rounds}`\n\
+             - Command: `cargo xtask calibrate --runs {runs} --for {length} --rounds {rounds} --only {only}`\n\
              - Machine: {}\n- Versions: {}\n- Calibrations: {} of {runs}\n\n",
             machine::today()?,
             machine::in_words()?,
@@ -99,14 +124,15 @@ impl Args {
             calibrations.len(),
         );
         page += &table(calibrations);
+        page += &biases(calibrations);
         Ok(page)
     }
 }
 
 fn table(calibrations: &[Option<Calibration>]) -> String {
     let mut text = String::from(
-        "Intervals are of 95 %. The truth is the median of the service's own counts; where it is 0, an interval \
-         that holds the truth is one that does not exclude zero.\n\n\
+        "Intervals are of 95 %. The truth is the median of the service's own counts. Where it is 0, an interval \
+         that excludes zero is a false positive.\n\n\
          | injected | hold the truth | share | exclude zero | truth | estimate | half-width | mean error | RMS error |\n\
          |---|---:|---|---:|---:|---:|---:|---:|---:|\n",
     );
@@ -124,11 +150,64 @@ fn table(calibrations: &[Option<Calibration>]) -> String {
     text
 }
 
-fn row(arm: &Recovered, found: &[&Recovered]) -> String {
-    let (scale, unit) = match arm.unit.as_str() {
+/// What all calibrations say together.
+fn biases(calibrations: &[Option<Calibration>]) -> String {
+    let done: Vec<&Calibration> = calibrations.iter().flatten().collect();
+    let arms = done.first().map_or(&[][..], |first| &first.bias);
+    let rows = arms.iter().filter_map(|arm| {
+        let all = done.iter().flat_map(|calibration| &calibration.bias);
+        let same = all.filter(|of| of.arm == arm.arm);
+        let estimates: Vec<RunEstimate> = same
+            .map(|of| RunEstimate {
+                estimate: of.mean,
+                standard_error: of.standard_error,
+            })
+            .collect();
+        let scatter = between_runs(&estimates)?.standard_deviation;
+        Some(bias_row(
+            arm,
+            pooled_bias(&estimates)?,
+            scatter,
+            estimates.len(),
+        ))
+    });
+    let rows: String = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nPooled bias: the weighted mean of estimate less truth over all runs, with its interval of 95 %; beside it \
+         the standard deviation between runs, beyond their own errors. The arms without a cost are pooled within \
+         each run, because they share its baseline.\n\n\
+         | injected | runs | pooled bias | interval | p | between runs |\n\
+         |---|---:|---:|---|---:|---:|\n{rows}"
+    )
+}
+
+fn bias_row(arm: &Bias, pooled: PooledBias, scatter: f64, runs: usize) -> String {
+    let (scale, unit) = scale(&arm.unit);
+    let (low, high) = pooled.ends(Confidence::P95);
+    format!(
+        "| {} | {runs} | {:+.3} {unit} | {:+.3} to {:+.3} {unit} | {:.3} | {:.3} {unit} |\n",
+        arm.arm.as_deref().unwrap_or("nothing (all such arms)"),
+        pooled.mean * scale,
+        low * scale,
+        high * scale,
+        pooled.p_value,
+        scatter * scale,
+    )
+}
+
+/// How a unit of the JSON document is printed.
+fn scale(unit: &str) -> (f64, &'static str) {
+    match unit {
         "share" => (100.0, "%"),
         _ => (1.0, "µs"),
-    };
+    }
+}
+
+fn row(arm: &Recovered, found: &[&Recovered]) -> String {
+    let (scale, unit) = scale(&arm.unit);
     let n = found.len();
     let median = |value: fn(&Recovered) -> f64| {
         let median = median(found.iter().map(|of| value(of) * scale));
@@ -171,12 +250,15 @@ mod tests {
     use super::*;
 
     fn calibration(estimate: f64) -> Option<Calibration> {
-        let json = serde_json::json!({ "schema": 1, "recovery": [
+        let json = serde_json::json!({ "schema": 2, "recovery": [
             { "arm": "spin-iterations-390", "metric": "cpu_per_request", "unit": "share", "truth": 0.01,
               "estimate": estimate, "low": estimate - 0.002, "high": estimate + 0.002,
               "inside": (estimate - 0.01).abs() < 0.002 },
             { "arm": "busy-ns-0", "metric": "cpu_per_request", "unit": "us", "truth": 0.0,
               "estimate": 0.5, "low": -1.0, "high": 2.0, "inside": true },
+        ], "bias": [
+            { "arm": null, "unit": "share", "mean": estimate - 0.012, "standard_error": 0.001 },
+            { "arm": "busy", "unit": "us", "mean": 0.5, "standard_error": 0.1 },
         ]});
         serde_json::from_value(json).unwrap()
     }
@@ -200,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn all_calibrations_together_have_a_bias() {
+        let found = [0.011, 0.009, 0.016].map(calibration);
+        let text = biases(&found);
+        // Errors of −0.1, −0.3 and +0.4 %, of which none is far from the others.
+        for row in [
+            "| nothing (all such arms) | 3 | +0.000 % | -0.896 to +0.896 % | 1.000 | 0.346 % |\n",
+            "| busy | 3 | +0.500 µs | +0.500 to +0.500 µs | 0.000 | 0.000 µs |\n",
+        ] {
+            assert!(text.contains(row), "{row}\n{text}");
+        }
+        for few in [&[][..], &[calibration(0.011)], &[None]] {
+            assert_eq!(biases(few), "", "one run has no scatter between runs");
+        }
+    }
+
+    #[test]
     fn shares_have_wilsons_interval() {
         // By hand: (0.95 + z²/40 ± z·√(0.95·0.05/20 + z²/1600)) / (1 + z²/20).
         let (low, high) = share(19, 20);
@@ -212,7 +310,7 @@ mod tests {
         let calibrated = |script| calibrated(Command::new("sh").args(["-c", script]));
         assert!(calibrated("exit 130").is_err());
         assert!(calibrated("exit 5").unwrap().is_none());
-        let said = calibrated("echo '{\"recovery\":[]}'; exit 4").unwrap();
+        let said = calibrated("echo '{\"recovery\":[],\"bias\":[]}'; exit 4").unwrap();
         assert!(said.unwrap().recovery.is_empty());
     }
 }

@@ -137,11 +137,8 @@ impl Cuttable {
     fn records(&self, is_asked: impl Fn(u32) -> bool) -> Records {
         let asked = |entry: &&Entry| launch_of(entry).is_none_or(&is_asked);
         let entries = self.entries.iter().filter(asked).cloned().map(Ok);
-        let gathered = Records::gather::<std::convert::Infallible>(
-            &self.manifest,
-            &self.host,
-            entries,
-        );
+        let gathered =
+            Records::gather::<std::convert::Infallible>(&self.manifest, &self.host, entries);
         let Ok(mut by_load) = gathered;
         by_load.swap_remove(0)
     }

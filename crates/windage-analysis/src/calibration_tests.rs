@@ -76,7 +76,10 @@ fn an_experiment_knows_nothing_of_other_launches() {
         assert!((found.difference_us.estimate - expected_us).abs() < 1e-6);
         let metric = &experiment.arms[2].analysis.metrics[&Metric::CpuPerRequest];
         let absolute = metric.difference.as_ref().unwrap().absolute;
-        assert!((absolute.estimate - expected_us).abs() < 1e-6, "{absolute:?}");
+        assert!(
+            (absolute.estimate - expected_us).abs() < 1e-6,
+            "{absolute:?}"
+        );
         assert!((cpu(experiment, 1).share.estimate).abs() < 1e-9);
         assert_eq!(experiment.arms[0].cpu, None);
     }

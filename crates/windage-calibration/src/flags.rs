@@ -108,14 +108,8 @@ mod tests {
             ("--extra-iterations 0", Injection::Nothing),
             ("--busy-wait-ns 0", Injection::Nothing),
             ("--sleep-ns 0", Injection::Nothing),
-            (
-                "--burst-iterations 0 --burst-every 2",
-                Injection::Nothing,
-            ),
-            (
-                "--timer-iterations 0 --timer-every 2",
-                Injection::Nothing,
-            ),
+            ("--burst-iterations 0 --burst-every 2", Injection::Nothing),
+            ("--timer-iterations 0 --timer-every 2", Injection::Nothing),
         ];
         for (line, injection) in table {
             let options = parsed(&format!("--listen 127.0.0.1:80 {line}")).unwrap();

@@ -112,7 +112,9 @@ mod tests {
             ),
         ];
         for (injection, expected) in table {
-            let all: u64 = (1..=10).map(|request| injection.iterations_of(request)).sum();
+            let all: u64 = (1..=10)
+                .map(|request| injection.iterations_of(request))
+                .sum();
             assert_eq!(all, expected, "{injection:?}");
         }
     }

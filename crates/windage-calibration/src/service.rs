@@ -87,7 +87,10 @@ mod tests {
             assert_eq!(body.len(), length, "{path}");
             let account = service.account();
             assert_eq!(account.requests, requests, "{path}");
-            assert_eq!((account.iterations, account.injected_iterations), (10, requests * 5));
+            assert_eq!(
+                (account.iterations, account.injected_iterations),
+                (10, requests * 5)
+            );
         }
     }
 }

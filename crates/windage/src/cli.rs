@@ -84,14 +84,15 @@ pub(crate) enum Verb {
     Sink(Box<SinkFlags>),
     /// Inject known costs and report how well they are found: how good is this machine today?
     ///
-    /// It needs no plan. It launches a built-in service whose arms do 1 % more work, busy waits of
-    /// 0.5 to 20 µs, or sleeps of 20 to 200 µs in every request, and measures it like any other.
-    /// The true cost is read from the service's own clocks. The two runs are also cut into many
-    /// short experiments.
+    /// It needs no plan. It launches a built-in service whose arms do 1 % more work, wait 2 µs,
+    /// sleep for 20 to 200 µs, do much more work in every 200th request, or work by a timer beside
+    /// requests, and measures it like any other. The true cost is read from the service's own
+    /// counts and clocks. Every 14 launches are an experiment.
     ///
-    /// It prints recovery (estimate compared with truth), coverage (how often the interval holds
-    /// the truth), false positives (how often zero is read as a difference), half-widths, and the
-    /// minimum detectable effect in 10, 30, 60 and 300 s. The result is kept in
+    /// It prints recovery (estimate compared with truth), bias (the mean of estimate less truth),
+    /// coverage (how often the interval holds the truth), false positives (how often zero is read
+    /// as a difference), half-widths, the minimum detectable effect in 10, 30, 60 and 300 s, and
+    /// with --runs the standard deviation between runs. The result is kept in
     /// ~/.local/state/windage/calibration.json (or under XDG_STATE_HOME); reports of later runs on
     /// this machine quote it.
     Calibrate(CalibrateFlags),

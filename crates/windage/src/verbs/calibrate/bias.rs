@@ -42,7 +42,10 @@ pub(super) fn biases(runs: &[Observed]) -> Vec<Bias> {
         bias(None, Unit::Share, &errors)
     });
     let arms = runs.first().map_or(&[][..], |run| &run.arms);
-    let with_cost = arms.iter().enumerate().filter(|(_, arm)| arm.truth != Truth::Nothing);
+    let with_cost = arms
+        .iter()
+        .enumerate()
+        .filter(|(_, arm)| arm.truth != Truth::Nothing);
     let of_arm = |(at, arm): (usize, &ObservedArm)| {
         let unit = arm.truth.unit();
         let errors: Option<Vec<(&Effect, f64)>> = runs
@@ -54,7 +57,10 @@ pub(super) fn biases(runs: &[Observed]) -> Vec<Bias> {
             .collect();
         bias(Some(arm.name.clone()), unit, &errors?)
     };
-    without.into_iter().chain(with_cost.filter_map(of_arm)).collect()
+    without
+        .into_iter()
+        .chain(with_cost.filter_map(of_arm))
+        .collect()
 }
 
 /// The standard deviation between runs of an effect on CPU per request, as a share of the baseline:
@@ -153,7 +159,10 @@ mod tests {
         assert!((found[0].pooled.mean - 1.0).abs() < 1e-9, "{found:?}");
         let (low, high) = found[0].ends();
         // Student's quantile of two degrees of freedom, 4.3027, times 0.5 µs / √3.
-        assert!((low + 0.2421).abs() < 1e-3 && (high - 2.2421).abs() < 1e-3, "{low} {high}");
+        assert!(
+            (low + 0.2421).abs() < 1e-3 && (high - 2.2421).abs() < 1e-3,
+            "{low} {high}"
+        );
         assert!(biases(&[]).is_empty());
     }
 

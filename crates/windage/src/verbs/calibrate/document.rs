@@ -185,13 +185,25 @@ mod tests {
         let began = SystemTime::UNIX_EPOCH;
         let document = json(&findings_of_runs(), began, Path::new("r"));
         let of_runs = &document["between_runs"]["cpu_per_request"];
-        assert_eq!((&of_runs["runs"], &of_runs["is_known"]), (&json!(5), &json!(true)));
+        assert_eq!(
+            (&of_runs["runs"], &of_runs["is_known"]),
+            (&json!(5), &json!(true))
+        );
         let of = |key: &str| of_runs[key].as_f64().unwrap();
         assert!(of("low") <= of("standard_deviation") && of("standard_deviation") < of("high"));
         let bias = &document["bias"];
-        assert_eq!((&bias[0]["arm"], &bias[0]["unit"]), (&Value::Null, &json!("share")));
-        assert_eq!((&bias[2]["arm"], &bias[2]["unit"]), (&json!("busy"), &json!("us")));
-        assert_eq!((&bias[0]["sample"], &bias[0]["count"]), (&json!("runs"), &json!(5)));
+        assert_eq!(
+            (&bias[0]["arm"], &bias[0]["unit"]),
+            (&Value::Null, &json!("share"))
+        );
+        assert_eq!(
+            (&bias[2]["arm"], &bias[2]["unit"]),
+            (&json!("busy"), &json!("us"))
+        );
+        assert_eq!(
+            (&bias[0]["sample"], &bias[0]["count"]),
+            (&json!("runs"), &json!(5))
+        );
         assert!(bias[0]["p_value"].as_f64().unwrap() > 0.05);
     }
 }

@@ -26,7 +26,13 @@ fn difference(share: f64, half_width: f64) -> Difference {
 
 /// Launches whose mean is this share of a baseline of 50 µs, and which scatter by 1 %.
 fn effects(share: f64) -> CpuEffect {
-    let scatter = |launch: u32| if launch.is_multiple_of(2) { 0.01 } else { -0.01 };
+    let scatter = |launch: u32| {
+        if launch.is_multiple_of(2) {
+            0.01
+        } else {
+            -0.01
+        }
+    };
     let launches: Vec<PairedTotals> = (0..14)
         .map(|launch| PairedTotals {
             baseline: 50.0,
@@ -55,7 +61,9 @@ pub(in super::super) fn arm(
     truth: Truth,
     shares: &[f64],
 ) -> ObservedArm {
-    let short = shares.iter().map(|&share| estimate(metric, share, 0.01, 40.0));
+    let short = shares
+        .iter()
+        .map(|&share| estimate(metric, share, 0.01, 40.0));
     ObservedArm {
         name: name.to_owned(),
         truth,
@@ -77,7 +85,12 @@ pub(in super::super) fn run(arms: Vec<ObservedArm>) -> Observed {
 fn cpu_run(more: f64) -> Observed {
     let cpu = Metric::CpuPerRequest;
     run(vec![
-        arm("control", cpu, Truth::Nothing, &[0.001 + more, -0.02, 0.002, 0.0]),
+        arm(
+            "control",
+            cpu,
+            Truth::Nothing,
+            &[0.001 + more, -0.02, 0.002, 0.0],
+        ),
         arm(
             "spin, iterations 390",
             cpu,
@@ -176,7 +189,12 @@ fn longer_times_are_extrapolated_by_their_square_root_and_marked() {
 
 #[test]
 fn a_length_that_was_measured_is_not_scaled() {
-    for (seconds, from_s) in [(40.0, Some(40.0)), (60.0, None), (62.0, None), (64.0, Some(64.0))] {
+    for (seconds, from_s) in [
+        (40.0, Some(40.0)),
+        (60.0, None),
+        (62.0, None),
+        (64.0, Some(64.0)),
+    ] {
         let mut control = arm("control", Metric::CpuPerRequest, Truth::Nothing, &[0.0]);
         control.experiments[0].seconds = seconds;
         let width = width(&[run(vec![control])], Metric::CpuPerRequest, 60).unwrap();
@@ -199,7 +217,10 @@ fn a_run_too_short_to_cut_is_scaled_from_its_full_length() {
 #[test]
 fn runs_are_counted_together() {
     let findings = findings_of_runs();
-    let spin = findings.recovered.iter().filter(|r| r.arm.starts_with("spin"));
+    let spin = findings
+        .recovered
+        .iter()
+        .filter(|r| r.arm.starts_with("spin"));
     let numbers: Vec<usize> = spin.map(|r| r.run).collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5]);
     assert_eq!(findings.headline().unwrap().without_cost, 20);

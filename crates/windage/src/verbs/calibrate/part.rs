@@ -37,8 +37,12 @@ pub(super) fn runs(only: Option<Part>, cpu_runs: u32) -> Vec<PlannedRun> {
         Part::Cpu => cpu_runs,
         Part::Latency => 1,
     };
-    let parts = Part::BOTH.into_iter().filter(|part| only.is_none_or(|only| only == *part));
-    parts.flat_map(|part| (0..of_part(part)).map(move |repeats| run(part, repeats))).collect()
+    let parts = Part::BOTH
+        .into_iter()
+        .filter(|part| only.is_none_or(|only| only == *part));
+    parts
+        .flat_map(|part| (0..of_part(part)).map(move |repeats| run(part, repeats)))
+        .collect()
 }
 
 impl Part {
@@ -135,7 +139,9 @@ mod tests {
             runs.map(|run| (run.name, run.repeats)).collect::<Vec<_>>()
         };
         let named = |of: &[(&str, u32)]| -> Vec<(String, u32)> {
-            of.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()
+            of.iter()
+                .map(|(name, n)| ((*name).to_owned(), *n))
+                .collect()
         };
         let (cpu, latency) = (Some(Part::Cpu), Some(Part::Latency));
         assert_eq!(names(None, 1), named(&[("cpu", 0), ("latency", 0)]));

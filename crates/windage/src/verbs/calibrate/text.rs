@@ -78,7 +78,13 @@ fn recovery(judged: Metric, found: &[&Recovered]) -> String {
         ]
     });
     let headings = match is_repeated {
-        true => [name(judged), "mean truth", "mean found", "mean half-width", "inside"],
+        true => [
+            name(judged),
+            "mean truth",
+            "mean found",
+            "mean half-width",
+            "inside",
+        ],
         false => [name(judged), "truth", "found", "95 % interval", "truth is"],
     };
     table(&headings, rows)
@@ -88,7 +94,9 @@ fn biases(biases: &[Bias]) -> String {
     let rows = biases.iter().map(|bias| {
         let (low, high) = bias.ends();
         vec![
-            bias.arm.clone().unwrap_or_else(|| "arms without a cost".to_owned()),
+            bias.arm
+                .clone()
+                .unwrap_or_else(|| "arms without a cost".to_owned()),
             with_unit(bias.unit, bias.pooled.mean),
             between(bias.unit, low, high),
             format!("{:.3}", bias.pooled.p_value),
@@ -98,7 +106,16 @@ fn biases(biases: &[Bias]) -> String {
             },
         ]
     });
-    table(&[name(Metric::CpuPerRequest), "bias", "95 % interval", "p", "over"], rows)
+    table(
+        &[
+            name(Metric::CpuPerRequest),
+            "bias",
+            "95 % interval",
+            "p",
+            "over",
+        ],
+        rows,
+    )
 }
 
 fn scatter_of_runs(findings: &Findings) -> String {
@@ -109,9 +126,14 @@ fn scatter_of_runs(findings: &Findings) -> String {
         Some(found) if found.is_known() => {
             let [sd, low, high] = [found.standard_deviation, found.low, found.high]
                 .map(|share| format!("{:.2}", share * 100.0));
-            format!("{sd} %, 95 % interval {low} to {high} %, {} runs", found.runs)
+            format!(
+                "{sd} %, 95 % interval {low} to {high} %, {} runs",
+                found.runs
+            )
         }
-        _ => format!("unknown; it needs {FEWEST_RUNS} runs: windage calibrate --runs {FEWEST_RUNS}"),
+        _ => {
+            format!("unknown; it needs {FEWEST_RUNS} runs: windage calibrate --runs {FEWEST_RUNS}")
+        }
     };
     format!("\nStandard deviation between runs, CPU per request: {found}\n")
 }

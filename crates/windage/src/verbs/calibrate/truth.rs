@@ -253,7 +253,12 @@ mod tests {
         assert_eq!(all.injected_iterations, 700_000);
         assert_eq!(all.injected_wall_p50_ns, 45_040);
         let baseline = sum(&[served(0, 0, 0); 2]);
-        let spin = truth(Part::Cpu, &all, &baseline, &arm(Some(("iterations", 350.0))));
+        let spin = truth(
+            Part::Cpu,
+            &all,
+            &baseline,
+            &arm(Some(("iterations", 350.0))),
+        );
         assert_eq!(spin, Truth::Share(0.01));
         let all = sum(&[served(0, 600, 40_000), served(0, 800, 50_000)]);
         let of = |level, part| truth(part, &all, &baseline, &arm(Some((level, 1.0))));
