@@ -195,13 +195,12 @@ fn cpu_us(run: &Run<'_>, arm: ArmIndex) -> BTreeMap<u32, PairedTotals> {
         let parts = parts.into_iter();
         parts.map(|(l, parts)| (l, parts.whole_us())).collect()
     };
-    let (of_arm, of_baseline) = match run.records.turns.is_empty() {
-        true => (of_windows(run, arm), of_windows(run, ArmIndex::BASELINE)),
-        false => (
-            whole(interleaved(run, arm, arm)),
-            whole(interleaved(run, ArmIndex::BASELINE, arm)),
-        ),
+    let both = [ArmIndex::BASELINE, arm];
+    let by_launch = |of: ArmIndex| match run.records.turns.is_empty() {
+        true => of_windows(run, of, &both),
+        false => whole(interleaved(run, of, &both)),
     };
+    let (of_arm, of_baseline) = (by_launch(arm), by_launch(ArmIndex::BASELINE));
     let pair = |(launch, arm): (u32, f64)| {
         let baseline = *of_baseline.get(&launch)?;
         Some((launch, PairedTotals { baseline, arm }))

@@ -53,10 +53,15 @@ fn a_busy_program_outside_the_run_is_named() {
     symlink("/bin/sh", shop.dir().join("busy-shared")).unwrap();
     let _busy = Busy::start(&shop, "busy-outside");
     let run = shop.start_plan(&plan.text()).end().code(0);
-    let json = shop.windage(&["report", &shop.run, "--json"]).code(0).json();
+    let json = shop
+        .windage(&["report", &shop.run, "--json"])
+        .code(0)
+        .json();
     assert!(contract::reasons(&json).contains(&"outside_load"), "{json}");
     let reasons = json["validity"]["reasons"].as_array().unwrap();
-    let reason = reasons.iter().find(|reason| reason["code"] == "outside_load");
+    let reason = reasons
+        .iter()
+        .find(|reason| reason["code"] == "outside_load");
     let evidence = &reason.unwrap()["evidence"];
     assert!(evidence["cores"].as_f64() > Some(0.1), "{evidence}");
     let programs = evidence["programs"].as_array().unwrap();
