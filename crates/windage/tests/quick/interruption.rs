@@ -37,8 +37,12 @@ pub(crate) fn send(going: &Going, signal: Signal) {
     kill(pid, signal).unwrap();
 }
 
+/// The number of blocks measured, of windows and of turns.
 fn blocks(analysis: &Value) -> u64 {
-    analysis["design"]["blocks"].as_u64().unwrap()
+    let design = &analysis["design"];
+    // An interrupted run may have no turns yet.
+    let of_turns = design["turns"]["blocks"].as_u64().unwrap_or(0);
+    design["blocks"].as_u64().unwrap() + of_turns
 }
 
 /// The number of blocks that the manifest plans.
