@@ -135,7 +135,7 @@ fn scatter_of_runs(findings: &Findings) -> String {
             format!("unknown; it needs {FEWEST_RUNS} runs: windage calibrate --runs {FEWEST_RUNS}")
         }
     };
-    format!("\nStandard deviation between runs, CPU per request: {found}\n")
+    format!("\nStandard deviation between runs, CPU per request:\n{found}\n")
 }
 
 fn counts(findings: &Findings) -> String {
