@@ -57,6 +57,8 @@ iterations = 2
 [design]
 rounds = 2
 blocks = 2
+# What is tested is what a program is asked in windows.
+isolated = '100%'
 window = '20ms'
 warmup = '10ms'
 drain = '10ms'

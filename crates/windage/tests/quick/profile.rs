@@ -98,7 +98,7 @@ fn windows_are_the_plans(ended: &Ended) -> AnalysisWire {
     let analysis = contract::checked(ended);
     assert_eq!(analysis.under_first_load.design.rounds, 4);
     for arm in ["control", "thrice"] {
-        let cpu = &contract::arm(&analysis, arm).metrics["cpu_per_iteration"];
+        let cpu = &contract::arm(&analysis, arm).metrics["cpu_per_iteration_isolated"];
         assert_eq!(cpu.windows, 4 * 2 * 2, "{arm}: {cpu:?}");
     }
     analysis
