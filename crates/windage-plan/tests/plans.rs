@@ -331,6 +331,7 @@ fn how_arms_take_turns() {
         ("isolated = '100%'", None, "windows alone"),
         ("isolated = 1.0", None, "the same as a number"),
         ("isolated = 1", None, "the same as an integer"),
+        ("idle = '0s'", None, "idle CPU is unknown"),
         ("order = 'sequential'", None, "arms follow each other"),
         (
             "rounds = 1\nstop = { metric = 'throughput', half_width = '1%', within = '5m' }",

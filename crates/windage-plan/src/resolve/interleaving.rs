@@ -154,6 +154,12 @@ fn obstacle(
     if design.order == Order::Sequential {
         return found("the order is sequential", "or leave `order` out");
     }
+    if design.idle.is_zero() {
+        return found(
+            "without an idle stretch, the CPU that arms use anyway is unknown",
+            "or set `idle` to ten periods of the slowest timer, over all rounds",
+        );
+    }
     if design.stop.is_some() && design.rounds == 1 {
         return found(
             "a run of one round that may stop early has one launch, and launches are the sample",
