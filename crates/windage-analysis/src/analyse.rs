@@ -318,8 +318,10 @@ fn leave_out_typical(run: &Run<'_>, metrics: &mut BTreeMap<Metric, MetricAnalysi
         difference.relative
     };
     let typical = relative(Metric::TypicalCpuPerRequest);
+    // Both of the same windows, where there are turns as well.
+    let whole = relative(Metric::CpuPerRequestIsolated).or_else(|| relative(run.cpu_metric()));
     let differs = typical
-        .zip(relative(run.cpu_metric()))
+        .zip(whole)
         .is_some_and(|(typical, whole)| !(whole.low..=whole.high).contains(&typical.estimate));
     if !differs {
         metrics.remove(&Metric::TypicalCpuPerRequest);

@@ -108,14 +108,22 @@ impl TurnDraw {
     }
 }
 
-/// The arms that take turns: all, or all but the heaviest one.
+/// The arms that take turns, and in which order: all, or all but the heaviest one. Without one to
+/// leave out, it is a block like any other.
 pub(crate) fn takers(
     order: TurnOrder,
     alive: &[ArmIndex],
     heaviest: Option<ArmIndex>,
-) -> Vec<ArmIndex> {
-    let is_out = |arm: &ArmIndex| order == TurnOrder::WithoutHeaviest && Some(*arm) == heaviest;
-    alive.iter().copied().filter(|arm| !is_out(arm)).collect()
+) -> (TurnOrder, Vec<ArmIndex>) {
+    if order != TurnOrder::WithoutHeaviest {
+        return (order, alive.to_vec());
+    }
+    let others = alive.iter().copied().filter(|arm| Some(*arm) != heaviest);
+    let others: Vec<ArmIndex> = others.collect();
+    match others.len() == alive.len() {
+        true => (TurnOrder::Random, others),
+        false => (order, others),
+    }
 }
 
 #[cfg(test)]
@@ -205,10 +213,18 @@ mod tests {
 
     #[test]
     fn the_heaviest_arm_is_left_out_where_the_order_says_so() {
+        use TurnOrder::{Fixed, Random, WithoutHeaviest};
         let arms = [0, 1, 2].map(ArmIndex);
-        let left = takers(TurnOrder::WithoutHeaviest, &arms, Some(ArmIndex(2)));
-        assert_eq!(left, [0, 1].map(ArmIndex));
-        assert_eq!(takers(TurnOrder::Random, &arms, Some(ArmIndex(2))), arms);
-        assert_eq!(takers(TurnOrder::WithoutHeaviest, &arms, None), arms);
+        let heaviest = Some(ArmIndex(2));
+        let table = [
+            (WithoutHeaviest, heaviest, WithoutHeaviest, &arms[..2]),
+            (WithoutHeaviest, None, Random, &arms),
+            (Random, heaviest, Random, &arms),
+            (Fixed, heaviest, Fixed, &arms),
+        ];
+        for (order, heaviest, expected, left) in table {
+            let found = takers(order, &arms, heaviest);
+            assert_eq!(found, (expected, left.to_vec()), "{order:?} {heaviest:?}");
+        }
     }
 }

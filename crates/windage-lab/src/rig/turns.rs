@@ -71,9 +71,8 @@ impl RealLaunched<'_, '_> {
         let changes = self.services.process_changes(&sets);
         self.list_anew(place.block)?;
         let services = &mut self.services;
-        let order = draw.order;
         let heaviest = services.turns.heaviest();
-        let arms = takers(order, &services.alive(), heaviest);
+        let (order, arms) = takers(draw.order, &services.alive(), heaviest);
         let rates_per_s: Vec<f64> = arms.iter().map(|arm| services.rate_per_s(*arm)).collect();
         let is_batch = services.load.model == LoadModel::Batch;
         let turn = TurnLength::of(&rates_per_s, is_batch, interleaving);
@@ -114,10 +113,10 @@ impl RealLaunched<'_, '_> {
         let disturbances = std::mem::take(&mut block.warnings);
         block.warnings = warnings::of_turns(&block, &facts);
         block.warnings.extend(disturbances);
-        for set in 0..services.instances.len() {
-            block
-                .warnings
-                .extend(services.death(set).map(super::measuring::died));
+        // A service that died earlier had no turn, and is no fault of this block.
+        for arm in &arms {
+            let death = services.death(services.setting.set_of(*arm));
+            block.warnings.extend(death.map(super::measuring::died));
         }
         for of in &block.arms {
             services.completed[of.arm.get()] += of.exchanges.completed;
