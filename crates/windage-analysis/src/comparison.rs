@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 use windage_model::{ArmId, Metric, Role, Soundness};
 use windage_record::{RecordError, RunDir};
+use windage_stats::BetweenRuns;
 
 use crate::of_run_directory;
 use crate::{Analysis, ArmAnalysis};
@@ -76,6 +77,9 @@ pub struct Comparison {
     pub only_in_b: Vec<String>,
     /// What differs between the runs.
     pub differs: Differs,
+    /// The scatter of `cpu_per_request` between runs of this machine, as a share of the baseline,
+    /// which intervals of its changes include; `None` while it is unknown.
+    pub between_runs: Option<BetweenRuns>,
 }
 
 impl Comparison {
@@ -216,11 +220,12 @@ pub fn compare(a: &Analysis, b: &Analysis) -> Comparison {
         lone.map(load_name).collect()
     };
     let (only_in_a, only_in_b) = (lone(a), lone(b));
+    let between_runs = between_runs(b).or_else(|| between_runs(a));
     let warnings = warnings::warnings(a, b, &pairs, [&only_in_a, &only_in_b]);
     Comparison {
         loads: pairs
             .iter()
-            .map(|(a, b)| under_load(a, b, &warnings))
+            .map(|(a, b)| under_load(a, b, &warnings, between_runs))
             .collect(),
         differs: differs::differs(a, b, &pairs),
         a: compared_run(a),
@@ -228,7 +233,23 @@ pub fn compare(a: &Analysis, b: &Analysis) -> Comparison {
         warnings,
         only_in_a,
         only_in_b,
+        between_runs,
     }
+}
+
+/// The scatter between runs that `windage calibrate --runs` found on the run's machine, from enough
+/// runs.
+fn between_runs(of: &Analysis) -> Option<BetweenRuns> {
+    let kept = of.host.pointer("/calibration/between_runs/cpu_per_request")?;
+    let figure = |name: &str| kept.get(name)?.as_f64().filter(|value| *value >= 0.0);
+    let runs = kept.get("runs")?.as_u64()?;
+    let found = BetweenRuns {
+        standard_deviation: figure("standard_deviation")?,
+        low: figure("low")?,
+        high: figure("high")?,
+        runs: usize::try_from(runs).ok()?,
+    };
+    found.is_known().then_some(found)
 }
 
 /// A load of both runs.
@@ -281,13 +302,19 @@ fn compared_run(of: &Analysis) -> ComparedRun {
     }
 }
 
-fn under_load(a: &Analysis, b: &Analysis, warnings: &[ComparisonWarning]) -> ComparedLoad {
+fn under_load(
+    a: &Analysis,
+    b: &Analysis,
+    warnings: &[ComparisonWarning],
+    between_runs: Option<BetweenRuns>,
+) -> ComparedLoad {
     let regime = regime((a, b));
     let comparable = warnings::comparable(warnings, regime.as_deref());
     let margin = a.design.margin.max(b.design.margin);
     let rules = change::Rules {
         margin,
         judges: comparable != Comparable::No,
+        between_runs,
     };
     let arms = a.arms.iter().filter_map(|in_a| {
         let in_b = same_arm(b, in_a)?;

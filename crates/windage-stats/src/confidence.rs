@@ -12,6 +12,12 @@ impl Confidence {
     /// 99 %, used to test the A/A control.
     pub const P99: Confidence = Confidence(0.99);
 
+    /// A probability strictly between 0 and 1; `None` for any other number.
+    #[must_use]
+    pub fn of(probability: f64) -> Option<Confidence> {
+        (probability > 0.0 && probability < 1.0).then_some(Confidence(probability))
+    }
+
     /// As a number.
     #[must_use]
     pub fn get(self) -> f64 {

@@ -1,7 +1,7 @@
 //! From an overhead in two runs to its change and verdict.
 
 use windage_model::{Difference, Interval, Method, Metric, Role, Verdict};
-use windage_stats::difference;
+use windage_stats::{BetweenRuns, Confidence, difference};
 
 use super::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
 use crate::conclude::judge;
@@ -13,6 +13,27 @@ pub(super) struct Rules {
     pub(super) margin: f64,
     /// Whether the runs can be compared in it, so that verdicts are given.
     pub(super) judges: bool,
+    /// The scatter of CPU per request between runs, as a share; `None` while it is unknown.
+    pub(super) between_runs: Option<BetweenRuns>,
+}
+
+impl Rules {
+    /// The change with the scatter between runs in its interval, where that is known.
+    fn widened(&self, metric: Metric, change: Interval) -> Interval {
+        let known = self.between_runs.filter(|_| metric == Metric::CpuPerRequest);
+        let ends = known.and_then(|known| {
+            let confidence = Confidence::of(change.confidence)?;
+            known.widen((change.estimate, change.low, change.high), confidence)
+        });
+        match ends {
+            Some((low, high)) => Interval {
+                low,
+                high,
+                ..change
+            },
+            None => change,
+        }
+    }
 }
 
 /// One metric of an arm with the given role, in A and B.
@@ -46,7 +67,8 @@ fn change_and_verdicts(
 ) -> Result<Judged, Missing> {
     let (a, b) = (measured(a, RunSide::A)?, measured(b, RunSide::B)?);
     let (of_a, of_b) = (found(a, RunSide::A)?, found(b, RunSide::B)?);
-    let relative = both(&of_b.relative, &of_a.relative);
+    let widened = |change| rules.widened(metric, change);
+    let relative = both(&of_b.relative, &of_a.relative).map(widened);
     let absolute = between(&of_b.absolute, &of_a.absolute);
     let is_judged = relative.is_some();
     // The relative change stands even without a difference, for example when the baseline's own
@@ -54,7 +76,7 @@ fn change_and_verdicts(
     let absolute = absolute
         .or_else(|| is_judged.then(|| endless(&of_b.absolute, &of_a.absolute)))
         .ok_or(Missing::UnboundedInRun)?;
-    let at_90 = both(&of_b.relative_90, &of_a.relative_90);
+    let at_90 = both(&of_b.relative_90, &of_a.relative_90).map(widened);
     let judge = |at_95: &Interval, at_90: &Interval| {
         // A change is judged by the same rules as an overhead.
         judge(at_95, at_90, metric.direction(), rules.margin).into()
@@ -68,7 +90,7 @@ fn change_and_verdicts(
         .zip(b.inference.in_family.as_ref());
     let in_family = families
         .filter(|_| verdict.is_some())
-        .and_then(|(a, b)| in_family(a, b, judge));
+        .and_then(|(a, b)| in_family(a, b, widened, judge));
     Ok((Change { relative, absolute }, verdict, in_family))
 }
 
@@ -115,10 +137,11 @@ fn of_both(b: &Interval, a: &Interval, (low, high): (f64, f64)) -> Interval {
 fn in_family(
     a: &InFamily,
     b: &InFamily,
+    widened: impl Fn(Interval) -> Interval,
     judge: impl Fn(&Interval, &Interval) -> ChangeVerdict,
 ) -> Option<ChangeInFamily> {
-    let interval = between(&b.interval, &a.interval)?;
-    let at_90 = both(&b.interval_90, &a.interval_90)?;
+    let interval = widened(between(&b.interval, &a.interval)?);
+    let at_90 = widened(both(&b.interval_90, &a.interval_90)?);
     Some(ChangeInFamily {
         family: a.family,
         comparisons: a.comparisons.min(b.comparisons),

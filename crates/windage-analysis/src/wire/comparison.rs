@@ -34,7 +34,17 @@ struct ComparisonWire<'a> {
     only_in_a: &'a [String],
     only_in_b: &'a [String],
     differs: DiffersWire<'a>,
+    between_runs: Option<BetweenRunsWire>,
     plan_diff: Option<Vec<LineWire<'a>>>,
+}
+
+/// The scatter of `cpu_per_request` between runs, as a share.
+#[derive(Serialize)]
+struct BetweenRunsWire {
+    standard_deviation: f64,
+    low: f64,
+    high: f64,
+    runs: usize,
 }
 
 #[derive(Serialize)]
@@ -155,6 +165,12 @@ impl<'a> ComparisonWire<'a> {
             loads: of.loads.iter().map(|of| load_wire(of, words)).collect(),
             only_in_a: &of.only_in_a,
             only_in_b: &of.only_in_b,
+            between_runs: of.between_runs.map(|of| BetweenRunsWire {
+                standard_deviation: of.standard_deviation,
+                low: of.low,
+                high: of.high,
+                runs: of.runs,
+            }),
             differs: DiffersWire {
                 host: wires(&of.differs.host),
                 versions: wires(&of.differs.versions),

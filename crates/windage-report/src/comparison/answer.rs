@@ -32,7 +32,27 @@ pub(super) fn sentences(of: &Comparison, load: &ComparedLoad) -> Vec<Vec<Piece>>
     }
     let mut sentences = vec![ended(changes(load))];
     sentences.extend(baseline(load).map(|clause_text| ended(vec![text(clause_text)])));
+    sentences.extend(between_runs(of, load).map(|sentence| ended(vec![text(sentence)])));
     sentences
+}
+
+/// Whether the intervals say anything about the next two runs.
+fn between_runs(of: &Comparison, load: &ComparedLoad) -> Option<String> {
+    let has_change = load.arms.iter().any(|arm| change(arm, load).is_some());
+    if load.primary != Metric::CpuPerRequest || !has_change {
+        return None;
+    }
+    Some(match &of.between_runs {
+        Some(known) => format!(
+            "The intervals include the scatter between runs of this machine (standard deviation \
+             {}, {} runs)",
+            number::percent_two(known.standard_deviation),
+            known.runs
+        ),
+        None => "The scatter between runs is unknown on this machine, so the intervals hold for \
+                 these two runs alone (`windage calibrate --runs 5` estimates it)"
+            .to_owned(),
+    })
 }
 
 fn changes(load: &ComparedLoad) -> Vec<Piece> {
