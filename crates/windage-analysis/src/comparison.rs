@@ -240,7 +240,9 @@ pub fn compare(a: &Analysis, b: &Analysis) -> Comparison {
 /// The scatter between runs that `windage calibrate --runs` found on the run's machine, from enough
 /// runs.
 fn between_runs(of: &Analysis) -> Option<BetweenRuns> {
-    let kept = of.host.pointer("/calibration/between_runs/cpu_per_request")?;
+    let kept = of
+        .host
+        .pointer("/calibration/between_runs/cpu_per_request")?;
     let figure = |name: &str| kept.get(name)?.as_f64().filter(|value| *value >= 0.0);
     let runs = kept.get("runs")?.as_u64()?;
     let found = BetweenRuns {

@@ -20,7 +20,9 @@ pub(super) struct Rules {
 impl Rules {
     /// The change with the scatter between runs in its interval, where that is known.
     fn widened(&self, metric: Metric, change: Interval) -> Interval {
-        let known = self.between_runs.filter(|_| metric == Metric::CpuPerRequest);
+        let known = self
+            .between_runs
+            .filter(|_| metric == Metric::CpuPerRequest);
         let ends = known.and_then(|known| {
             let confidence = Confidence::of(change.confidence)?;
             known.widen((change.estimate, change.low, change.high), confidence)

@@ -40,7 +40,8 @@ fn what_is_outside_is_the_machine_s_busy_time_less_the_run_s() {
         kernel_threads_ns: start,
         ..reading(0, 0, &[0, 0])
     };
-    let table: [(Reading, Reading, Option<(u64, bool)>, &str); 8] = [
+    type Case = (Reading, Reading, Option<(u64, bool)>, &'static str);
+    let table: [Case; 8] = [
         (start.clone(), end(), Some((300, true)), "arms and Windage"),
         (
             start.clone(),
@@ -143,14 +144,23 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
     let many = ["a", "b", "c", "d"].map(|name| program(name, &[(0, 50)]));
     let none: &[&str] = &[];
     type Expected<'e> = Option<(&'e str, Option<u64>, &'e [&'e str])>;
-    let table: [(&str, u64, u64, u64, &[ProgramUse], &[u32], Expected); 11] = [
+    type Case<'a> = (
+        &'a str,
+        u64,
+        u64,
+        u64,
+        &'a [ProgramUse],
+        &'a [u32],
+        Expected<'a>,
+    );
+    let table: [Case<'_>; 11] = [
         ("quiet", 1_000, 90, 0, &[], &[], None),
         (
             "a block",
             1_000,
             400,
             0,
-            &[rustc.clone()],
+            std::slice::from_ref(&rustc),
             &[],
             Some(("0.40", None, &["rustc (0.40 cores)"])),
         ),
@@ -159,7 +169,7 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             100,
             15,
             0,
-            &[rustc.clone()],
+            std::slice::from_ref(&rustc),
             &[],
             Some(("0.15", None, &["rustc (0.40 cores)"])),
         ),
@@ -186,7 +196,7 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             1_000,
             200,
             0,
-            &[kernel.clone()],
+            std::slice::from_ref(&kernel),
             &[],
             None,
         ),
@@ -208,7 +218,7 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             1_000,
             85,
             0,
-            &[small.clone()],
+            std::slice::from_ref(&small),
             &[],
             None,
         ),
@@ -217,12 +227,28 @@ fn a_tenth_of_a_core_is_too_much_and_on_a_pinned_core_a_fiftieth() {
             1_000,
             85,
             0,
-            &[small.clone()],
+            std::slice::from_ref(&small),
             &[1],
             Some(("0.05", Some(1), &["cron (0.05 cores)"])),
         ),
-        ("not on that core", 1_000, 85, 0, &[small], &[2], None),
-        ("kernel threads there", 1_000, 85, 0, &[kernel], &[1], None),
+        (
+            "not on that core",
+            1_000,
+            85,
+            0,
+            std::slice::from_ref(&small),
+            &[2],
+            None,
+        ),
+        (
+            "kernel threads there",
+            1_000,
+            85,
+            0,
+            std::slice::from_ref(&kernel),
+            &[1],
+            None,
+        ),
     ];
     for (why, lasted_ms, outside_ms, error_ms, programs, pinned, expected) in table {
         let of = OutsideUse {
