@@ -40,10 +40,10 @@ fn raw_records_are_exported_as_csv_and_parquet() {
         assert!(heading.ends_with(last), "{heading}");
         let rows = text.lines().count() - 1;
         match table {
-            "launches" => assert_eq!(rows, 2 * 2, "launches and arms: {text}"),
-            _ => assert!(rows >= 4 && rows.is_multiple_of(2), "{text}"),
+            "launches" => assert_eq!(rows, 2 * 3, "launches and arms: {text}"),
+            _ => assert!(rows >= 6 && rows.is_multiple_of(3), "{text}"),
         }
-        for arm in [",off,baseline,", ",same-again,control,"] {
+        for arm in [",off,baseline,", ",control,control,", ",same-again,treatment,"] {
             assert!(text.contains(arm), "{arm} in {text}");
         }
         let csv = format!("{table}.csv");

@@ -4,31 +4,40 @@ use std::os::unix::fs::symlink;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::contract;
 use crate::plans::{BRIEF, Plan};
 use crate::workshop::Workshop;
 
 /// A program that keeps a core busy until the test ends. It ends by itself if the test can't end it.
-struct Busy(Child);
+struct Busy {
+    child: Child,
+    /// Not the run's folder, in which nothing may be left running.
+    _folder: TempDir,
+}
 
 impl Busy {
-    fn start(shop: &Workshop, name: &str) -> Busy {
-        let program = shop.dir().join(name);
+    fn start(name: &str) -> Busy {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(name);
         symlink("/bin/sh", &program).unwrap();
         let script = "parent=$PPID; while [ -d /proc/$parent ]; do :; done";
         let child = Command::new(&program)
             .args(["-c", script])
             .stdin(Stdio::null())
             .spawn();
-        Busy(child.unwrap())
+        Busy {
+            child: child.unwrap(),
+            _folder: folder,
+        }
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -51,7 +60,7 @@ fn a_busy_program_outside_the_run_is_named() {
         ..Plan::default()
     };
     symlink("/bin/sh", shop.dir().join("busy-shared")).unwrap();
-    let _busy = Busy::start(&shop, "busy-outside");
+    let _busy = Busy::start("busy-outside");
     let run = shop.start_plan(&plan.text()).end().code(0);
     let json = shop
         .windage(&["report", &shop.run, "--json"])
