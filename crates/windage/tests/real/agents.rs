@@ -34,7 +34,7 @@ const NODE: Agent = Agent {
     plan: "node-express",
     subject: "node-express",
     sources: &["build.sh", "package.json", "package-lock.json"],
-    shortened: &[("warmup   = \"10s\"", "warmup = \"2s\"")],
+    shortened: &[("warmup   = \"2s\"", "warmup = \"1s\"")],
     spans_per_request: 8,
     scopes: &[
         ("@opentelemetry/instrumentation-express", 3),
@@ -51,7 +51,7 @@ const JAVA: Agent = Agent {
     subject: "java-web",
     sources: &["build.sh", "pom.xml", "agent.sha256", "src"],
     shortened: &[
-        ("warmup   = \"30s\"", "warmup = \"3s\""),
+        ("warmup   = \"3s\"", "warmup = \"1s\""),
         ("\"1000/s\"", "\"200/s\""),
         (
             "\"-XX:+UseSerialGC\"",
