@@ -43,7 +43,11 @@ fn raw_records_are_exported_as_csv_and_parquet() {
             "launches" => assert_eq!(rows, 2 * 3, "launches and arms: {text}"),
             _ => assert!(rows >= 6 && rows.is_multiple_of(3), "{text}"),
         }
-        for arm in [",off,baseline,", ",control,control,", ",same-again,treatment,"] {
+        for arm in [
+            ",off,baseline,",
+            ",control,control,",
+            ",same-again,treatment,",
+        ] {
             assert!(text.contains(arm), "{arm} in {text}");
         }
         let csv = format!("{table}.csv");

@@ -126,12 +126,12 @@ fn an_import_error_is_shown_in_the_services_words() {
 #[test]
 fn spans_lost_at_uvicorns_exit_are_reported() {
     let changes = [
-        ("drain  = \"6s\"", "drain = \"0s\""),
+        ("drain  = \"1500ms\"", "drain = \"0s\""),
         ("[1.0, 0.1, 0.0]", "[1.0]"),
         // Longer than the run, so that a batch is exported only when it is full.
         (
-            "OTEL_TRACES_SAMPLER  ",
-            "OTEL_BSP_SCHEDULE_DELAY = \"600000\"\nOTEL_TRACES_SAMPLER ",
+            "OTEL_BSP_SCHEDULE_DELAY     = \"1000\"",
+            "OTEL_BSP_SCHEDULE_DELAY = \"600000\"",
         ),
     ];
     let analysis = changed("fastapi", &changes, "2s").code(0).analysis();
