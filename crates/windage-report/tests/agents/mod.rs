@@ -334,7 +334,7 @@ fn failures_of_agents_are_reported() {
         "4 more 1.00 210 210",
         "statistics none were collected",
         "bystander +1.4 % (+0.8 to +2.0) costs n/a¹",
-        "agent_idle (suspect) In 7 of 62 attachments no BPF program came",
+        "agent_idle (suspect) In 10 of 65 attachments no BPF program came",
     ] {
         assert!(report.contains(part), "{part:?} not in {report}");
     }

@@ -186,6 +186,8 @@ name = 'broken'
 args = { program = ['WHERE'] }
 
 [design]
+# A program that hangs takes no turns.
+isolated = '100%'
 rounds = 1
 blocks = 2
 drain  = '10ms'
