@@ -160,7 +160,6 @@ export interface ScatterView {
     /** Standard deviations of log ratios, from the outermost source to the innermost. */
     sources: { source: Source; sd: number | null; text: string }[];
     half_width: number | null;
-    within_launch_half_width: number | null;
     widths: string;
   }[];
 }

@@ -24,7 +24,6 @@ struct ArmScatterWire {
     sources: [SourceWire; 3],
     /// Half the width of the interval on the scale of log ratios, as a share.
     half_width: Option<f64>,
-    within_launch_half_width: Option<f64>,
     /// "interval ± 5.5 %; within launches ± 5.3 %"
     widths: String,
 }
@@ -85,7 +84,6 @@ fn of_arm(load: &Analysis, arm: &ArmAnalysis) -> Option<ArmScatterWire> {
         arm: arm.id.to_string(),
         sources,
         half_width,
-        within_launch_half_width: within,
         widths: widths.collect::<Vec<_>>().join("; "),
     })
 }

@@ -128,7 +128,7 @@ describe("delivery by rate", () => {
 
 it("scatter is described in words and as a table", () => {
   const sources = (["launches", "blocks", "windows"] as const).map((source, i) => ({ source, sd: i === 0 ? null : i / 100, text: `${source} ${i} %` }));
-  const own = { arm: "a", sources, half_width: 0.028, within_launch_half_width: null, widths: "interval ± 2.8 %" };
+  const own = { arm: "a", sources, half_width: 0.028, widths: "interval ± 2.8 %" };
   expect(scatterInWords([{ mark: { label: "A" }, own }])).toContain("A: launches 0 %, blocks 1 %, windows 2 %; interval ± 2.8 %.");
-  expect(scatterTable({ title: "", advice: [], arms: [own] })[1]).toEqual(["a", null, 0.01, 0.02, 0.028, null]);
+  expect(scatterTable({ title: "", advice: [], arms: [own] })[1]).toEqual(["a", null, 0.01, 0.02, 0.028]);
 });

@@ -16,6 +16,6 @@ export function scatterInWords(scatters: readonly { mark: { label: string }; own
 
 /** All figures on the scatter of every arm. */
 export function scatterTable({ arms }: ScatterView): Field[][] {
-  const rows = arms.map((own): Field[] => [own.arm, ...own.sources.map(({ sd }) => sd), own.half_width, own.within_launch_half_width]);
-  return [["arm", "launch_sd", "block_sd", "window_sd", "half_width", "within_launch_half_width"], ...rows];
+  const rows = arms.map((own): Field[] => [own.arm, ...own.sources.map(({ sd }) => sd), own.half_width]);
+  return [["arm", "launch_sd", "block_sd", "window_sd", "half_width"], ...rows];
 }
