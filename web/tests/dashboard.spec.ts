@@ -43,7 +43,7 @@ test("all runs are listed, the newest first, each with its state", async ({ watc
   ] as const) {
     await expect(line(page, run).getByRole("cell").filter({ hasText: state }), run).toHaveCount(1);
   }
-  await expect(line(page, "20260113-090000-agents")).toContainText("agent +49.0 %");
+  await expect(line(page, "20260113-090000-agents")).toContainText("agent +50.0 %");
   await expect(line(page, "20260115-090000-void")).not.toContainText("%");
   const damaged = line(page, "damaged");
   await expect(damaged).toContainText("manifest.json is damaged");
