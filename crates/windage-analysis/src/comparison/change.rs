@@ -18,14 +18,19 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The change with the scatter between runs in its interval, where that is known.
-    fn widened(&self, metric: Metric, change: Interval) -> Interval {
+    /// The change with the scatter between runs in its interval, where that is known. `whole` is
+    /// the baseline's figure in the change's unit: 1 for shares.
+    fn widened(&self, metric: Metric, change: Interval, whole: f64) -> Interval {
         let known = self
             .between_runs
             .filter(|_| metric == Metric::CpuPerRequest);
         let ends = known.and_then(|known| {
             let confidence = Confidence::of(change.confidence)?;
-            known.widen((change.estimate, change.low, change.high), confidence)
+            let of_change = BetweenRuns {
+                standard_deviation: known.standard_deviation * whole,
+                ..known
+            };
+            of_change.widen((change.estimate, change.low, change.high), confidence)
         });
         match ends {
             Some((low, high)) => Interval {
@@ -69,9 +74,11 @@ fn change_and_verdicts(
 ) -> Result<Judged, Missing> {
     let (a, b) = (measured(a, RunSide::A)?, measured(b, RunSide::B)?);
     let (of_a, of_b) = (found(a, RunSide::A)?, found(b, RunSide::B)?);
-    let widened = |change| rules.widened(metric, change);
+    let widened = |change| rules.widened(metric, change, 1.0);
     let relative = both(&of_b.relative, &of_a.relative).map(widened);
-    let absolute = between(&of_b.absolute, &of_a.absolute);
+    let baseline = a.baseline.zip(b.baseline).map(|(a, b)| f64::midpoint(a, b));
+    let absolute = between(&of_b.absolute, &of_a.absolute)
+        .map(|change| rules.widened(metric, change, baseline.unwrap_or_default()));
     let is_judged = relative.is_some();
     // The relative change stands even without a difference, for example when the baseline's own
     // figure is unknown.

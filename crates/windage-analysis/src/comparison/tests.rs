@@ -180,6 +180,32 @@ fn a_verdict_may_not_hold_in_its_family() {
 }
 
 #[test]
+fn the_scatter_between_runs_widens_shares_and_microseconds_alike() {
+    let (a, mut b) = (run(), again());
+    let alone = compare(&a, &b);
+    let kept = serde_json::json!({
+        "standard_deviation": 0.02, "low": 0.01, "high": 0.05, "runs": 6,
+    });
+    b.host = serde_json::json!({ "calibration": { "between_runs": { "cpu_per_request": kept } } });
+    let widened = compare(&a, &b);
+    // The upper half of the intervals: of the share, and in microseconds.
+    let reach = |of: &Comparison, metric| {
+        let change = otel(of, metric).change.as_ref().unwrap();
+        [change.relative.unwrap(), change.absolute].map(|of| of.high - of.estimate)
+    };
+    let baseline_us = a.arms[OTEL].metrics[&CPU].baseline.unwrap();
+    let [before, after] = [&alone, &widened].map(|of| reach(of, CPU));
+    for (whole, (before, after)) in [1.0, baseline_us].iter().zip(before.iter().zip(after)) {
+        // Student's 97.5 % quantile with five degrees of freedom; both runs scatter by 2 %.
+        let between = 2.570_582 * std::f64::consts::SQRT_2 * 0.02 * whole;
+        let expected = before.hypot(between);
+        assert!((after / expected - 1.0).abs() < 1e-6, "{after} {expected}");
+    }
+    let other = Metric::Throughput;
+    assert_eq!(reach(&alone, other), reach(&widened, other));
+}
+
+#[test]
 fn a_claim_is_checked_in_its_family_whatever_metric_is_primary() {
     type Change = fn(&mut Option<InFamily>);
     let widen: Change = |of| {
