@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use windage_model::{ArmIndex, TurnBlock, Window};
 use windage_record::{Entry, Journal, Manifest, RecordError, RunDir, Timing};
 use windage_stats::Effect;
-use windage_stats::totals::{PairedTotals, difference, relative};
+use windage_stats::totals::{PairedTotals, relative};
 
 use crate::analyse::analysis;
 use crate::records::{Streamed, launch_of};
 use crate::run::Run;
-use crate::totals::{Parts, interleaved, of_windows};
+use crate::totals::{effect, whole};
 use crate::{ArmAnalysis, Records, Timed};
 
 /// A run that can be cut.
@@ -191,16 +191,8 @@ fn again(timed: &Timed) -> Timed {
 
 /// CPU per request of the baseline and of an arm by launch, over the same blocks.
 fn cpu_us(run: &Run<'_>, arm: ArmIndex) -> BTreeMap<u32, PairedTotals> {
-    let whole = |parts: BTreeMap<u32, Parts>| -> BTreeMap<u32, f64> {
-        let parts = parts.into_iter();
-        parts.map(|(l, parts)| (l, parts.whole_us())).collect()
-    };
     let both = [ArmIndex::BASELINE, arm];
-    let by_launch = |of: ArmIndex| match run.records.turns.is_empty() {
-        true => of_windows(run, of, &both),
-        false => whole(interleaved(run, of, &both)),
-    };
-    let (of_arm, of_baseline) = (by_launch(arm), by_launch(ArmIndex::BASELINE));
+    let [of_arm, of_baseline] = [arm, ArmIndex::BASELINE].map(|of| whole(run, of, &both));
     let pair = |(launch, arm): (u32, f64)| {
         let baseline = *of_baseline.get(&launch)?;
         Some((launch, PairedTotals { baseline, arm }))
@@ -210,13 +202,11 @@ fn cpu_us(run: &Run<'_>, arm: ArmIndex) -> BTreeMap<u32, PairedTotals> {
 
 fn cpu_effect(arm: ArmIndex, cpu_us: &BTreeMap<u32, PairedTotals>) -> Option<CpuEffect> {
     let pairs: Vec<PairedTotals> = cpu_us.values().copied().collect();
-    (arm != ArmIndex::BASELINE)
-        .then(|| Some((difference(&pairs).ok()?, relative(&pairs).ok()?)))
-        .flatten()
-        .map(|(difference_us, share)| CpuEffect {
-            difference_us,
-            share,
-        })
+    let found = effect(&pairs).ok().filter(|_| arm != ArmIndex::BASELINE)?;
+    Some(CpuEffect {
+        difference_us: found.difference,
+        share: found.relative,
+    })
 }
 
 fn window_s(window: &Window, arm: ArmIndex, settle_ns: u64) -> f64 {

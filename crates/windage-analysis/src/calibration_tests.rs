@@ -70,6 +70,7 @@ fn consecutive_launches_make_an_experiment() {
 fn an_experiment_knows_nothing_of_other_launches() {
     let run = run(8, |launch| if launch < 4 { 5.0 } else { 9.0 });
     let experiments = run.experiments(4);
+    assert_eq!(experiments.len(), 2);
     for (experiment, expected_us) in experiments.iter().zip([5.0, 9.0]) {
         let found = cpu(experiment, 2);
         assert_eq!(found.share.launches(), 4);

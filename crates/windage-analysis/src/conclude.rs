@@ -61,7 +61,7 @@ pub(crate) fn conclude(
 
 /// The number of launches from which on the interval keeps its coverage; `None` when there are as
 /// many.
-fn launches_needed(of: &Comparison, rules: Rules) -> Option<usize> {
+pub(crate) fn launches_needed(of: &Comparison, rules: Rules) -> Option<usize> {
     let least = match rules.sequence {
         true => FEWEST_LAUNCHES_TO_STOP,
         false => FEWEST_LAUNCHES,

@@ -9,7 +9,7 @@ use windage_model::{ArmIndex, Role};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
 use windage_stats::{Confidence, TwoLevel, UnitKind, outlook};
 
-use crate::conclude::relative_at;
+use crate::conclude::{launches_needed, relative_at};
 use crate::metrics::of_windows;
 use crate::quantiles::Finished;
 use crate::records::Records;
@@ -112,6 +112,11 @@ fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
     let comparison = of_windows(run, stop.metric, arm)?;
     let location = comparison.location.as_ref().ok()?;
     if is_of_another_sequence(run, location) {
+        return None;
+    }
+    // It would end without a verdict.
+    let is_by_launch = location.units.kind == UnitKind::Launches;
+    if is_by_launch && launches_needed(&comparison, run.rules).is_some() {
         return None;
     }
     // Without a bounded interval at 99 % the control could not be checked.
