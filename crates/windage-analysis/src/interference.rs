@@ -71,8 +71,11 @@ fn change_by_heaviest(turns: &Turns, idle_cores: &BTreeMap<u32, f64>) -> Option<
 
 /// The logarithm of the baseline's CPU per request in a block; `None` when void or unknown.
 fn log_cpu(block: &KeptBlock, idle_cores: f64) -> Option<f64> {
-    let us = block.cpu_of_requests_us(ArmIndex::BASELINE, idle_cores)?;
-    (!block.is_void && us > 0.0).then(|| us.ln())
+    let of = block.totals(ArmIndex::BASELINE)?;
+    let per_request_ns = (of.cpu_ns - idle_cores * of.time_ns) / of.requests;
+    // Infinite without a request.
+    (!block.is_void && per_request_ns > 0.0 && per_request_ns.is_finite())
+        .then(|| per_request_ns.ln())
 }
 
 /// The blocks before and after one without the heaviest arm, compared with it. A drift cancels where

@@ -11,11 +11,11 @@ use windage_stats::{TwoLevel, TwoLevelError, UnitKind, Units};
 
 use crate::VarianceComponents;
 use crate::blocks::Reading as BlockReading;
-use crate::compare::{Comparison, Ratios, Scale, by_window, mean};
+use crate::compare::{Comparison, Ratios, Scale, by_window, in_unit, mean};
 use crate::ledger::Ledger;
 use crate::metrics::{deferred_offset, with_deferred};
 use crate::run::Run;
-use crate::turns::KeptBlock;
+use crate::turns::{KeptBlock, Totals};
 
 /// The effect on a total: in its unit, and as a share of the baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,26 +97,44 @@ fn in_turns(run: &Run<'_>, arm: ArmIndex, part: fn(Parts) -> f64) -> Comparison 
     let (of_arm, of_baseline) = (by_launch(arm), by_launch(ArmIndex::BASELINE));
     let found = compare(&of_arm, &of_baseline, run.records.turns.usable_of(arm));
     let is_compared = |launch| of_arm.contains_key(&launch) && of_baseline.contains_key(&launch);
-    with_blocks(run, arm, is_compared, found)
+    with_blocks(run, found, &blocks(run, arm, part, is_compared))
 }
 
 /// CPU per request by launch from turns, over the blocks in which all of `with` had turns as well.
 pub(crate) fn interleaved(run: &Run<'_>, arm: ArmIndex, with: &[ArmIndex]) -> BTreeMap<u32, Parts> {
-    let idle = run.records.ledgers.by_launch(arm, Ledger::idle_cores);
     let totals = run.records.turns.totals(arm, with).into_iter();
-    let rate_per_s = rate_alone(run, arm);
-    let parts = totals.filter_map(|(launch, totals)| {
-        // Idle CPU of the same launch: its error is then part of the scatter between launches.
-        let idle_cores = *idle.get(&launch)?;
-        let per_request_ns = (totals.cpu_ns - idle_cores * totals.time_ns) / totals.requests;
-        let apart_ns = 1e9 / rate_per_s?;
-        let parts = Parts {
-            of_requests_us: per_request_ns / 1e3,
-            idle_us: idle_cores * apart_ns / 1e3,
-        };
-        Some((launch, parts))
-    });
+    let Some(alone) = Alone::of(run, arm) else {
+        return BTreeMap::new();
+    };
+    let parts = totals.filter_map(|(launch, totals)| Some((launch, alone.parts(launch, totals)?)));
     parts.collect()
+}
+
+/// What an arm does when it has the load alone, or none.
+struct Alone {
+    /// By launch: its error is then part of the scatter between launches.
+    idle_cores: BTreeMap<u32, f64>,
+    rate_per_s: f64,
+}
+
+impl Alone {
+    /// `None` if its rate is unknown.
+    fn of(run: &Run<'_>, arm: ArmIndex) -> Option<Alone> {
+        Some(Alone {
+            idle_cores: run.records.ledgers.by_launch(arm, Ledger::idle_cores),
+            rate_per_s: rate_alone(run, arm)?,
+        })
+    }
+
+    /// CPU per request over a part of a launch; `None` without a request or a figure of idle CPU.
+    fn parts(&self, launch: u32, totals: Totals) -> Option<Parts> {
+        let idle_cores = *self.idle_cores.get(&launch)?;
+        let of_requests_ns = totals.cpu_ns - idle_cores * totals.time_ns;
+        (totals.requests > 0.0).then(|| Parts {
+            of_requests_us: of_requests_ns / totals.requests / 1e3,
+            idle_us: idle_cores / self.rate_per_s * 1e6,
+        })
+    }
 }
 
 /// Requests per second that one arm alone gets: the plan's rate, or what it completed in windows of
@@ -212,34 +230,42 @@ pub(crate) fn isolated_by_launch(
     (found.location != Err(TwoLevelError::OneValue)).then_some(found)
 }
 
+/// A part of CPU per request in the blocks of the launches that are compared.
+fn blocks(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    part: fn(Parts) -> f64,
+    is_compared: impl Fn(u32) -> bool,
+) -> Vec<Vec<PairedTotals>> {
+    let both = [arm, ArmIndex::BASELINE].map(|of| (of, Alone::of(run, of)));
+    let pair = |launch: u32, block: &KeptBlock| {
+        let us = |(of, alone): &(ArmIndex, Option<Alone>)| {
+            let parts = alone.as_ref()?.parts(launch, block.totals(*of)?)?;
+            Some(part(parts))
+        };
+        let (arm, baseline) = (us(&both[0])?, us(&both[1])?);
+        (!block.is_void).then_some(PairedTotals { baseline, arm })
+    };
+    let launches = run.records.turns.by_launch();
+    let launches = launches.filter(|(launch, _)| is_compared(*launch));
+    launches
+        .map(|(launch, blocks)| blocks.iter().filter_map(|of| pair(launch, of)).collect())
+        .collect()
+}
+
 /// Adds what blocks of turns show: the scatter within launches, and the only interval that a single
 /// launch has.
 ///
 /// In a run that may stop early a single launch has no interval: blocks at first and launches later
 /// would be two sequences.
-fn with_blocks(
-    run: &Run<'_>,
-    arm: ArmIndex,
-    is_compared: impl Fn(u32) -> bool,
-    found: Comparison,
-) -> Comparison {
-    let pair = |block: &KeptBlock| {
-        let (baseline, arm) = (block.cpu_us(ArmIndex::BASELINE)?, block.cpu_us(arm)?);
-        (!block.is_void).then_some(PairedTotals { baseline, arm })
-    };
-    let launches = run.records.turns.by_launch();
-    let launches = launches.filter(|(launch, _)| is_compared(*launch));
-    let launches: BTreeMap<u32, Vec<PairedTotals>> = launches
-        .map(|(launch, blocks)| (launch, blocks.iter().filter_map(pair).collect()))
-        .collect();
-    let by_launch: Vec<Vec<PairedTotals>> = launches.into_values().collect();
-    let scatter = variance_components(&by_launch).map(|found| VarianceComponents {
+fn with_blocks(run: &Run<'_>, found: Comparison, by_launch: &[Vec<PairedTotals>]) -> Comparison {
+    let scatter = variance_components(by_launch).map(|found| VarianceComponents {
         launch_sd: found.launch_sd,
         block_sd: found.block_sd,
         window_sd: found.window_sd,
         advice: None,
     });
-    let alone = match (by_launch.as_slice(), found.arm.zip(found.baseline)) {
+    let alone = match (by_launch, found.arm.zip(found.baseline)) {
         ([blocks], Some((arm, baseline))) if !run.rules.sequence => {
             within_launch(blocks, PairedTotals { baseline, arm })
         }
@@ -258,10 +284,17 @@ fn with_blocks(
 
 /// The effect in a single launch: its totals, with the scatter of its blocks.
 fn within_launch(blocks: &[PairedTotals], totals: PairedTotals) -> Option<TotalEffect> {
-    let mut found = effect(blocks).ok()?;
-    found.difference.estimate = totals.arm - totals.baseline;
-    found.relative.estimate = totals.arm / totals.baseline - 1.0;
-    (totals.baseline > 0.0 && totals.arm > 0.0).then_some(found)
+    let found = effect(blocks).ok()?;
+    let is_positive = totals.baseline > 0.0 && totals.arm > 0.0;
+    Some(TotalEffect {
+        difference: found
+            .difference
+            .within_launch(totals.arm - totals.baseline)?,
+        relative: found
+            .relative
+            .within_launch(totals.arm / totals.baseline - 1.0)?,
+    })
+    .filter(|_| is_positive)
 }
 
 /// A location over the blocks of a launch. Its units are no launches.
@@ -278,7 +311,12 @@ fn of_one_launch(blocks: TwoLevel) -> TwoLevel {
 pub(crate) fn typical_cpu(run: &Run<'_>, arm: ArmIndex) -> Comparison {
     let offset = deferred_offset(run, arm, ArmIndex::BASELINE);
     let in_window = by_window(&run.blocks, arm, run.rules, BlockReading::CpuUs, &offset);
+    // The ratios hold deferred cost, so what they are multiplied by does too.
+    let baselines = of_windows(run, ArmIndex::BASELINE, &[arm, ArmIndex::BASELINE]);
+    let ratios = in_window.location.as_ref().ok();
+    let absolute = in_unit(ratios, in_window.ratios.keys(), &baselines);
     Comparison {
+        absolute: in_window.absolute.and(absolute),
         baseline: with_deferred(run, ArmIndex::BASELINE, in_window.baseline),
         arm: with_deferred(run, arm, in_window.arm),
         ..in_window
@@ -350,7 +388,7 @@ fn located(effect: &Effect) -> TwoLevel {
     TwoLevel {
         estimate: effect.estimate,
         standard_error: effect.standard_error,
-        degrees_of_freedom: effect.degrees_of_freedom(),
+        degrees_of_freedom: effect.degrees_of_freedom,
         within_launch_standard_error: None,
         within_launch_degrees_of_freedom: 1.0,
         launches: effect.launches(),

@@ -35,16 +35,14 @@ impl KeptBlock {
         self.arms.get(arm.get()).is_some_and(|of| of.turns > 0)
     }
 
-    /// An arm's CPU per request within the block, in microseconds; `None` without requests.
-    pub(crate) fn cpu_us(&self, arm: ArmIndex) -> Option<f64> {
-        self.cpu_of_requests_us(arm, 0.0)
-    }
-
-    /// The same without what the arm uses anyway.
-    pub(crate) fn cpu_of_requests_us(&self, arm: ArmIndex, idle_cores: f64) -> Option<f64> {
-        let of = self.arms.get(arm.get()).filter(|of| of.completed > 0)?;
-        let cpu_ns = of.cpu_ns? as f64 - idle_cores * self.lasted_ns;
-        Some(cpu_ns / 1e3 / of.completed as f64)
+    /// What an arm used and completed between the block's readings; `None` when unreadable.
+    pub(crate) fn totals(&self, arm: ArmIndex) -> Option<Totals> {
+        let of = self.arms.get(arm.get())?;
+        Some(Totals {
+            cpu_ns: of.cpu_ns? as f64,
+            time_ns: self.lasted_ns,
+            requests: of.completed as f64,
+        })
     }
 
     /// The time in which an arm had load, in nanoseconds: the arms that take turns share the block's
@@ -87,7 +85,7 @@ pub(crate) struct Turns {
     after: BTreeMap<(u32, ArmIndex), (u64, Option<u64>)>,
 }
 
-/// The totals of an arm in one launch, from empty queues to empty queues.
+/// The totals of an arm in one launch, from empty queues to empty queues, or in one of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Totals {
     /// All CPU, in nanoseconds.
@@ -200,10 +198,10 @@ impl Turns {
         let of_launch = |(&launch, blocks): (&u32, &Vec<KeptBlock>)| {
             let mut sum = self.after(launch, arm)?;
             for block in blocks.iter().filter(compared) {
-                let of = block.arms.get(arm.get())?;
-                sum.cpu_ns += of.cpu_ns? as f64;
-                sum.time_ns += block.lasted_ns;
-                sum.requests += of.completed as f64;
+                let of = block.totals(arm)?;
+                sum.cpu_ns += of.cpu_ns;
+                sum.time_ns += of.time_ns;
+                sum.requests += of.requests;
             }
             (sum.requests > 0.0).then_some((launch, sum))
         };

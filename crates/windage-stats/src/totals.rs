@@ -86,6 +86,8 @@ pub struct Effect {
     pub estimate: f64,
     /// Its standard error, from the scatter between launches.
     pub standard_error: f64,
+    /// The degrees of freedom of the standard error.
+    pub degrees_of_freedom: f64,
     /// Each launch's own value, in the unit of `estimate` and in the order of the launches. Their
     /// mean is `estimate`.
     pub by_launch: Vec<f64>,
@@ -121,8 +123,6 @@ pub fn relative(launches: &[PairedTotals]) -> Result<Effect, TotalsError> {
 /// Where the scatter of [`relative`] comes from: launches, or blocks within a launch. Each launch is
 /// the totals of its blocks, in time order. `None` unless every launch has two blocks, all values
 /// are finite and the baseline's mean is above zero.
-///
-/// [`components::advice`] turns the result into advice: more launches, or more blocks in each.
 #[must_use]
 pub fn variance_components(launches: &[Vec<PairedTotals>]) -> Option<Components> {
     let all = || launches.iter().flatten();
@@ -154,6 +154,7 @@ impl Effect {
         Effect {
             estimate: mean(by_launch.iter().copied()),
             standard_error: (sample_variance(&by_launch) / count).sqrt(),
+            degrees_of_freedom: count - 1.0,
             skewness: skewness(&by_launch),
             is_bimodal: bimodal(&by_launch, &[]).is_some(),
             by_launch,
@@ -166,10 +167,20 @@ impl Effect {
         self.by_launch.len()
     }
 
-    /// The degrees of freedom of the standard error.
+    /// The same if the values are blocks of a single launch whose totals give `estimate`: a time
+    /// series, in which neighbours may be alike. `None` for fewer than two.
     #[must_use]
-    pub fn degrees_of_freedom(&self) -> f64 {
-        self.launches() as f64 - 1.0
+    pub fn within_launch(mut self, estimate: f64) -> Option<Effect> {
+        let error = mean_error(&self.by_launch)?;
+        // What was deferred past the last block belongs to none of them.
+        let beyond = estimate - self.estimate;
+        self.by_launch.iter_mut().for_each(|value| *value += beyond);
+        Some(Effect {
+            estimate,
+            standard_error: error.standard_error,
+            degrees_of_freedom: error.degrees_of_freedom,
+            ..self
+        })
     }
 
     /// The interval's ends. They need not be at the same distance from the estimate.
@@ -216,7 +227,7 @@ impl Effect {
     #[must_use]
     pub fn minimum_detectable_effect(&self) -> f64 {
         let (below, above) = self.reach(Confidence::P95, self.launches());
-        let power = student(self.degrees_of_freedom()).inverse_cdf(POWER);
+        let power = student(self.degrees_of_freedom).inverse_cdf(POWER);
         below.max(above) + power * self.standard_error
     }
 
@@ -260,9 +271,14 @@ impl Effect {
     /// How far the interval of so many launches like these reaches below and above the estimate.
     fn reach(&self, confidence: Confidence, launches: usize) -> (f64, f64) {
         let error = self.standard_error * (self.launches() as f64 / launches as f64).sqrt();
-        let half = student_quantile(launches as f64 - 1.0, confidence) * error;
+        let half = student_quantile(self.degrees_of_freedom_of(launches), confidence) * error;
         let (below, above) = self.extensions(confidence, launches);
         (half * below, half * above)
+    }
+
+    /// The degrees of freedom with so many launches like these.
+    fn degrees_of_freedom_of(&self, launches: usize) -> f64 {
+        self.degrees_of_freedom + launches as f64 - self.launches() as f64
     }
 
     /// By what factors the sides below and above are wider than Student's.
@@ -270,7 +286,7 @@ impl Effect {
     /// Hall (1992) transforms Student's *t* of a skewed sample by a cubic, so that it is nearly
     /// symmetric. Its inverse at ±t gives the ends. A side that it would narrow stays Student's.
     fn extensions(&self, confidence: Confidence, launches: usize) -> (f64, f64) {
-        let quantile = student_quantile(launches as f64 - 1.0, confidence);
+        let quantile = student_quantile(self.degrees_of_freedom_of(launches), confidence);
         let skew = self.skewness / (launches as f64).sqrt();
         if skew == 0.0 {
             return (1.0, 1.0);

@@ -84,7 +84,7 @@ fn a_long_tail_extends_its_side_alone_and_within_bounds() {
         let found = difference(&apart(differences)).unwrap();
         let (low, high) = found.ends(Confidence::P95);
         let half =
-            student_quantile(found.degrees_of_freedom(), Confidence::P95) * found.standard_error;
+            student_quantile(found.degrees_of_freedom, Confidence::P95) * found.standard_error;
         assert!(close(low, found.estimate - half));
         assert!(high > found.estimate + half && high <= found.estimate + 1.5 * half + 1e-9);
         let mirrored: Vec<f64> = differences.iter().map(|d| -d).collect();

@@ -183,6 +183,76 @@ fn both_parts_are_shown_and_both_measures_agree() {
 }
 
 #[test]
+fn a_typical_difference_has_the_deferred_cost_of_both() {
+    let mut run = crate::fixture::records(14);
+    for of in run.ends.iter_mut().flat_map(|end| &mut end.arms) {
+        // As much again as in the windows.
+        of.after_last_window_ns = Some(70_000_000);
+    }
+    let records = run.gathered();
+    let finished = crate::quantiles::Finished::nothing;
+    let found = typical_cpu(&Run::new(&records, finished(), finished()), ArmIndex(2));
+    let share = found.location.unwrap().estimate.exp_m1();
+    let (us, expected) = (
+        found.absolute.unwrap().estimate,
+        share * found.baseline.unwrap(),
+    );
+    assert!((us / expected - 1.0).abs() < 0.01, "{us} {expected}");
+}
+
+#[test]
+fn measures_that_disagree_are_a_warning() {
+    // What a request of the treatment costs more in windows of its own, in microseconds.
+    for (more_us, sign) in [(30, 1.0), (-30, -1.0)] {
+        let mut run = records_with_turns(14, 3);
+        for window in &mut run.windows {
+            if window.place.arm.get() == TREATMENT {
+                let cpu_ns = window.cpu.in_window_ns.as_mut().unwrap();
+                *cpu_ns = cpu_ns.saturating_add_signed(100 * more_us * 1000);
+            }
+        }
+        let analysis = analysed(&run);
+        // Of 120 µs in all.
+        let found = analysis.arms[TREATMENT].isolated_less_interleaved.unwrap();
+        assert!((found.estimate - sign * 0.25).abs() < 0.02, "{found:?}");
+        let disagree = |arm: usize| {
+            let reasons = &cpu(&analysis, arm).validity.reasons;
+            let codes = reasons.iter().map(|of| of.code());
+            codes
+                .filter(|code| *code == WarningCode::MeasuresDisagree)
+                .count()
+        };
+        assert_eq!((disagree(TREATMENT), disagree(1)), (1, 0));
+    }
+}
+
+/// Idle CPU is a larger share of each request in turns, and a smaller one where another arm is left
+/// out. It is no scatter.
+#[test]
+fn blocks_scatter_by_what_the_figure_is_of() {
+    let mut run = records_with_turns(14, 3);
+    for block in &mut run.turns {
+        let lasted_ns = block.lasted_ns;
+        for of in &mut block.arms {
+            // 100 µs a request, and half a core whatever the requests.
+            of.cpu_ns = Some(of.exchanges.completed * 100_000 + lasted_ns / 2);
+        }
+    }
+    for end in &mut run.ends {
+        for of in &mut end.arms {
+            (of.idle_cpu_ns, of.idle_ns) = (Some(500_000_000), 1_000_000_000);
+            of.after_turns_ns = Some(of.turns_drain_ns / 2);
+        }
+    }
+    let analysis = analysed(&run);
+    for metric in [Metric::CpuPerRequest, Metric::CpuOfRequests] {
+        let of = &analysis.arms[1].metrics[&metric].inference;
+        let scatter = of.variance_components.as_ref().unwrap();
+        assert!(scatter.block_sd < 1e-6, "{metric:?}: {scatter:?}");
+    }
+}
+
+#[test]
 fn launches_without_all_readings_are_left_out() {
     type Spoil = fn(&mut Recorded);
     let table: [(&str, Spoil, usize); 6] = [
