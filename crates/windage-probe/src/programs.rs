@@ -31,6 +31,8 @@ pub struct ProgramsProbe {
 pub struct Programs {
     /// By id, and by the time of the start: an id may be used again.
     processes: BTreeMap<(u32, u64), Seen>,
+    /// Processes with lower ids were not looked at, because there were too many.
+    unseen_below: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -75,10 +77,16 @@ impl ProgramsProbe {
         ids.sort_unstable();
         let skipped = ids.len().saturating_sub(PROCESSES_MAX);
         let mut processes = BTreeMap::new();
-        for id in ids.into_iter().skip(skipped) {
+        ids.drain(..skipped);
+        let first = ids.first().filter(|_| skipped > 0);
+        let unseen_below = first.copied().unwrap_or_default();
+        for id in ids {
             processes.extend(self.seen(id));
         }
-        Ok(Programs { processes })
+        Ok(Programs {
+            processes,
+            unseen_below,
+        })
     }
 
     fn seen(&mut self, id: u32) -> Option<((u32, u64), Seen)> {
@@ -110,7 +118,11 @@ impl Programs {
         let below = reachable(roots, &parents);
         let mut by_name: BTreeMap<(&str, bool), ProgramUse> = BTreeMap::new();
         for (key, seen) in &self.processes {
-            let before_ns = earlier.processes.get(key).map_or(0, |before| before.cpu_ns);
+            let before_ns = match earlier.processes.get(key) {
+                Some(before) => before.cpu_ns,
+                None if key.0 < earlier.unseen_below => continue,
+                None => 0,
+            };
             let cpu_ns = seen.cpu_ns.saturating_sub(before_ns);
             if cpu_ns == 0 || roots.contains(&key.0) || below.contains(&key.0) {
                 continue;
@@ -247,5 +259,23 @@ mod tests {
         assert_eq!(found.processes.len(), PROCESSES_MAX);
         let oldest = found.processes.keys().next().map(|key| key.0);
         assert_eq!(oldest, Some(6), "the oldest are left out");
+    }
+
+    #[test]
+    fn an_old_process_that_comes_into_view_is_not_new() {
+        let system = FakeSystem::new();
+        for id in 1..=1_005 {
+            show(&system, id, "many", 0, 1, 0);
+        }
+        let before = ProgramsProbe::new(&system).look().unwrap();
+        // Two of the newest have ended: two older ones are looked at for the first time.
+        for id in 1_004..=1_005 {
+            system.remove(format!("/proc/{id}/stat"));
+        }
+        show(&system, 1_006, "new", 0, 1, 0);
+        let after = ProgramsProbe::new(&system).look().unwrap();
+        let used = after.used_since(&before, &[]);
+        let names: Vec<&str> = used.iter().map(|of| of.name.as_str()).collect();
+        assert_eq!(names, ["new"]);
     }
 }
