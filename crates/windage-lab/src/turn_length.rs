@@ -27,10 +27,11 @@ pub(crate) struct TurnLength {
 
 impl TurnLength {
     /// For arms that get so many requests or iterations per second alone; the first is the baseline.
-    /// Rates are above zero.
+    /// Rates are above zero. A turn has at least `fewest` requests.
     pub(crate) fn of(
         rates_per_s: &[f64],
         is_batch: bool,
+        fewest: u64,
         interleaving: Interleaving,
     ) -> TurnLength {
         let baseline_per_s = rates_per_s.first().copied().unwrap_or(1.0);
@@ -41,7 +42,8 @@ impl TurnLength {
             Turn::Time(time) if is_batch => whole(time.as_secs_f64() * rate_per_s),
             Turn::Time(time) => whole(time.as_secs_f64() * baseline_per_s),
         };
-        let requests: Vec<u64> = rates_per_s.iter().map(requests_of).collect();
+        let requests = rates_per_s.iter().map(requests_of);
+        let requests: Vec<u64> = requests.map(|of| of.max(fewest)).collect();
         let times = rates_per_s.iter().zip(&requests);
         let group_s: f64 = times.map(|(rate_per_s, n)| *n as f64 / rate_per_s).sum();
         let block_s = interleaving.block.as_secs_f64();
@@ -89,7 +91,7 @@ mod tests {
             block: Duration::from_secs(1),
             isolated: 0.5,
         };
-        TurnLength::of(rates_per_s, is_batch, interleaving)
+        TurnLength::of(rates_per_s, is_batch, 1, interleaving)
     }
 
     const fn ms(ms: u64) -> Turn {
@@ -150,6 +152,21 @@ mod tests {
                 "{why}"
             );
         }
+    }
+
+    #[test]
+    fn a_turn_has_the_fewest_requests_at_least() {
+        let interleaving = Interleaving {
+            turn: Turn::Requests(2),
+            block: Duration::from_secs(1),
+            isolated: 0.5,
+        };
+        let found = TurnLength::of(&[10.0; 2], false, 4, interleaving);
+        // A group takes 0.8 s.
+        assert_eq!(
+            (found.requests, found.groups, found.size),
+            (vec![4, 4], 1, 4)
+        );
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct RealRig<'a> {
     meters: Meters,
     /// What programs reported and used, kept until the conductor collects it.
     findings: Vec<Entry>,
+    /// By load.
+    turns: Vec<TurnsSoFar>,
 }
 
 impl<'a> RealRig<'a> {
@@ -75,6 +77,7 @@ impl<'a> RealRig<'a> {
                 outside_load: OutsideLoad::new(&Linux, plan, roots),
             },
             findings: Vec::new(),
+            turns: vec![TurnsSoFar::default(); plan.loads().count()],
         })
     }
 
@@ -102,6 +105,7 @@ impl<'a> Rig for RealRig<'a> {
         let setting = self.setting;
         let started_ns = setting.clock.now_ns();
         let load = setting.plan.load_of_round(round);
+        let turn_of_load = round as usize % self.turns.len();
         let started = self.start(number, load);
         let started = started.map_err(|error| cause_of(&mut self.keeper, error))?;
         let arms = setting.plan.arms.len();
@@ -128,7 +132,7 @@ impl<'a> Rig for RealRig<'a> {
             recording: Recording::new(),
             scratch: Recording::new(),
             achieved_per_s: vec![0.0; arms],
-            turns: TurnsSoFar::default(),
+            turns: &mut self.turns[turn_of_load],
         };
         let arms = services.warm_up();
         let launch = Launch {

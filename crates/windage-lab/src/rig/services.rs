@@ -67,7 +67,7 @@ pub(super) struct Services<'r, 'a> {
     /// Requests or iterations per second in each arm's latest load of its own.
     pub(super) achieved_per_s: Vec<f64>,
     /// What blocks of turns have used.
-    pub(super) turns: TurnsSoFar,
+    pub(super) turns: &'r mut TurnsSoFar,
 }
 
 impl Services<'_, '_> {

@@ -20,7 +20,8 @@ use crate::warnings;
 /// How long arms have after a block's load to go to sleep before the counters are read.
 const ASLEEP_WITHIN: Duration = Duration::from_millis(20);
 
-/// What the turns of a launch have used so far.
+/// What turns have used so far, in all launches of a load: otherwise the first block of each launch
+/// would not know the heaviest arm.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TurnsSoFar {
     /// CPU and requests, by arm.
@@ -75,7 +76,12 @@ impl RealLaunched<'_, '_> {
         let (order, arms) = takers(draw.order, &services.alive(), heaviest);
         let rates_per_s: Vec<f64> = arms.iter().map(|arm| services.rate_per_s(*arm)).collect();
         let is_batch = services.load.model == LoadModel::Batch;
-        let turn = TurnLength::of(&rates_per_s, is_batch, interleaving);
+        let turn = TurnLength::of(
+            &rates_per_s,
+            is_batch,
+            services.fewest_of_turn(),
+            interleaving,
+        );
         let turns = draw.turns(u16::try_from(arms.len()).unwrap_or(u16::MAX), turn.groups);
         let start = services.last.clone();
         let started_ns = services.setting.clock.now_ns();
@@ -120,6 +126,7 @@ impl RealLaunched<'_, '_> {
         }
         for of in &block.arms {
             services.completed[of.arm.get()] += of.exchanges.completed;
+            services.note_rate_in_turns(&block, of);
         }
         services.turns.take(&block);
         Ok(block)
@@ -139,6 +146,24 @@ impl Services<'_, '_> {
         let planned = self.load.rate_per_s;
         let found = planned.unwrap_or(self.achieved_per_s[arm.get()]);
         if found > 0.0 { found } else { 1.0 }
+    }
+
+    /// The fewest requests of a turn: in a closed loop each thread sends one.
+    fn fewest_of_turn(&self) -> u64 {
+        match self.load.model {
+            LoadModel::Closed => u64::from(self.load.threads.min(self.load.connections_max)).max(1),
+            LoadModel::Open | LoadModel::Batch => 1,
+        }
+    }
+
+    /// Takes the rate of an arm from its turns where it has had no load of its own.
+    fn note_rate_in_turns(&mut self, block: &TurnBlock, of: &ArmTurns) {
+        let takers = block.arms.iter().filter(|of| of.turns > 0).count();
+        let own_ns = block.load_ns as f64 / takers.max(1) as f64;
+        let known = &mut self.achieved_per_s[of.arm.get()];
+        if *known == 0.0 && own_ns > 0.0 {
+            *known = of.exchanges.completed as f64 * 1e9 / own_ns;
+        }
     }
 
     fn drive_turns(
