@@ -151,6 +151,7 @@ impl HttpDriver {
         let mut driven = self.generator.run_turns(&turns, &rhythm, recording)?;
         for (member, reopened) in driven.members.iter_mut().zip(reopened) {
             member.reopened += reopened;
+            driven.report.exchanges.reopened += reopened;
         }
         Ok(DrivenTurns {
             report: driven.report,

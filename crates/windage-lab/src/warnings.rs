@@ -52,7 +52,11 @@ pub(crate) fn of_turns(block: &TurnBlock, load: &LoadFacts) -> Vec<Warning> {
             protocol_errors: errors.protocol,
         });
     }
-    if takers().any(|of| of.cpu_ns.is_none_or(|ns| ns == 0)) {
+    let answered = |of: &&ArmTurns| of.exchanges.completed > 0;
+    if takers()
+        .filter(answered)
+        .any(|of| of.cpu_ns.is_none_or(|ns| ns == 0))
+    {
         found.push(Warning::CpuUnreadable);
     }
     found
@@ -252,6 +256,7 @@ mod tests {
         use WarningCode::*;
         type Spoil = fn(&mut TurnBlock);
         fn silence(arm: &mut ArmTurns) {
+            arm.cpu_ns = Some(0);
             arm.exchanges.completed = 0;
             arm.exchanges.errors.timeout = arm.exchanges.sent;
         }

@@ -13,6 +13,8 @@ use windage_plan::{Design, Length};
 const ONE_WITHOUT_IN: u32 = 8;
 /// One block in so many fixes each arm's predecessor, to show what a predecessor costs.
 const ONE_FIXED_IN: u32 = 10;
+/// The most blocks of turns in a round: a tiny share of isolated windows asks for more.
+const MOST_BLOCKS: f64 = 1e6;
 /// Streams of the seed, apart from those of the blocks of windows.
 const STREAMS: u64 = 1 << 62;
 
@@ -28,19 +30,23 @@ impl TurnBlocks {
     pub(super) fn of(design: &Design, rounds: u32, isolated: Duration) -> Option<TurnBlocks> {
         let interleaving = design.interleaving?;
         let share = interleaving.isolated;
-        let time = match design.length {
-            Length::MeasuringTime(time) => (time / rounds.max(1)).mul_f64(1.0 - share),
+        let block_s = interleaving.block.as_secs_f64();
+        let blocks = match design.length {
+            Length::MeasuringTime(time) => {
+                (time / rounds.max(1)).as_secs_f64() * (1.0 - share) / block_s
+            }
             // The plan gives the number of blocks of windows.
-            Length::Blocks(_) if share > 0.0 => isolated.mul_f64((1.0 - share) / share),
-            Length::Blocks(blocks) => interleaving.block.saturating_mul(blocks),
+            Length::Blocks(_) if share > 0.0 => {
+                isolated.as_secs_f64() * (1.0 - share) / share / block_s
+            }
+            Length::Blocks(blocks) => f64::from(blocks),
         };
-        let blocks = (time.as_secs_f64() / interleaving.block.as_secs_f64()).round();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a number of blocks, at least one"
         )]
-        let per_round = blocks.clamp(1.0, f64::from(u32::MAX)) as u32;
+        let per_round = blocks.round().clamp(1.0, MOST_BLOCKS) as u32;
         Some(TurnBlocks {
             per_round,
             seed: design.seed,
@@ -200,6 +206,7 @@ mod tests {
             (Length::Blocks(7), 0.5, 5, "as long as 5 s of windows"),
             (Length::Blocks(7), 0.25, 15, "three times as long"),
             (Length::Blocks(7), 0.0, 7, "the plan's number"),
+            (Length::Blocks(1), 1e-300, 1_000_000, "at most a million"),
         ];
         for (length, isolated, expected, why) in table {
             let found = TurnBlocks::of(&design(length, isolated), 3, Duration::from_secs(5));
