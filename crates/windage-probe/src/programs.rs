@@ -270,7 +270,7 @@ mod tests {
         let before = ProgramsProbe::new(&system).look().unwrap();
         // Two of the newest have ended: two older ones are looked at for the first time.
         for id in 1_004..=1_005 {
-            system.remove(format!("/proc/{id}/stat"));
+            system.remove(format!("/proc/{id}"));
         }
         show(&system, 1_006, "new", 0, 1, 0);
         let after = ProgramsProbe::new(&system).look().unwrap();
