@@ -347,7 +347,9 @@ impl Course<'_> {
                 arm,
             };
             let measured = launched.measure(place)?;
-            self.tell_warnings(&measured.window);
+            let arm = measured.window.place.arm;
+            self.tell_warnings(Some(arm), &measured.window.warnings);
+            self.tell_pressure(&measured.window);
             self.journal.window(&measured)?;
             self.record(launched.findings())?;
             windows.push(Entry::Window(measured.window));
@@ -376,7 +378,9 @@ impl Course<'_> {
             round: round.round,
             block,
         };
-        let turns = Entry::Turns(launched.take_turns(place, draw)?);
+        let turns = launched.take_turns(place, draw)?;
+        self.tell_warnings(None, &turns.warnings);
+        let turns = Entry::Turns(turns);
         self.journal.push(turns.clone())?;
         self.record(launched.findings())?;
         let ending = self.note_deaths(launched, dead)?;
@@ -389,18 +393,22 @@ impl Course<'_> {
         findings.try_for_each(|entry| self.journal.push(entry))
     }
 
-    /// Shows warnings that the user may want to act on now; all others wait for the report.
-    fn tell_warnings(&mut self, window: &Window) {
+    /// Shows warnings of a window, or of a block of turns, that the user may want to act on now; all
+    /// others wait for the report.
+    fn tell_warnings(&self, arm: Option<ArmIndex>, warnings: &[Warning]) {
         let is_shown = |warning: &&Warning| {
             let code = warning.code();
             code.soundness() == Soundness::Void || code == WarningCode::Steal
         };
-        for warning in window.warnings.iter().filter(is_shown) {
+        for warning in warnings.iter().filter(is_shown) {
             (self.emit)(Event::Warned {
-                arm: self.terms.arms[window.place.arm.get()].clone(),
+                arm: arm.map(|arm| self.terms.arms[arm.get()].clone()),
                 warning: warning.clone(),
             });
         }
+    }
+
+    fn tell_pressure(&mut self, window: &Window) {
         if let Some(spike) = self.pressure.look(window) {
             (self.emit)(Event::PressureSpike {
                 share: spike.share,

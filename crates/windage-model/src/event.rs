@@ -81,10 +81,10 @@ pub enum Event {
         /// Whether the run may end earlier, at a time not yet known.
         at_most: bool,
     },
-    /// A window has a warning: it is void, or the hypervisor took its core away.
+    /// A window or a block of turns has a warning: it is void, or the hypervisor took its core away.
     Warned {
-        /// The window's arm.
-        arm: ArmId,
+        /// The window's arm; `None` for a block of turns, which all arms share.
+        arm: Option<ArmId>,
         /// What.
         warning: Warning,
     },

@@ -121,7 +121,7 @@ impl Course {
                 });
                 self.does(MEASURING)
             }
-            Event::Warned { arm, warning } => self.warned(&arm, &warning),
+            Event::Warned { arm, warning } => self.warned(arm.as_ref(), &warning),
             Event::PressureSpike { share, usual } => self.spike(&format!(
                 "pressure: tasks waited for a core {:.0} % of the time; {:.0} % is usual",
                 share * 100.0,
@@ -203,7 +203,12 @@ impl Course {
         }
     }
 
-    fn warned(&mut self, arm: &ArmId, warning: &Warning) -> Vec<Line> {
+    /// Of a window of an arm, or of a block in which arms took turns.
+    fn warned(&mut self, arm: Option<&ArmId>, warning: &Warning) -> Vec<Line> {
+        let place = match arm {
+            Some(arm) => format!("a window of {arm}"),
+            None => "a block of turns".to_owned(),
+        };
         if let Warning::Steal {
             steal_ns,
             window_ns,
@@ -211,7 +216,7 @@ impl Course {
         {
             let ms = |ns: &u64| *ns as f64 / 1e6;
             return self.spike(&format!(
-                "steal in a window of {arm}: the hypervisor took {:.0} ms from all cores together \
+                "steal in {place}: the hypervisor took {:.0} ms from all cores together \
                  in {:.0} ms",
                 ms(steal_ns),
                 ms(window_ns)
@@ -223,10 +228,10 @@ impl Course {
         self.void += 1;
         bounded(self.void, VOID_SHOWN, || {
             let text = format!(
-                "a window of {arm} is void: {}",
+                "{place} is void: {}",
                 one_line(&windage_report::warning(warning))
             );
-            (text, "more windows are void; the report counts them")
+            (text, "more are void; the report counts them")
         })
     }
 

@@ -7,14 +7,14 @@ fn arm(name: &str) -> ArmId {
 fn void(how: &str) -> Event {
     let how = how.to_owned();
     Event::Warned {
-        arm: arm("sdk"),
+        arm: Some(arm("sdk")),
         warning: Warning::SwitchFailed { how },
     }
 }
 
 fn steal() -> Event {
     Event::Warned {
-        arm: arm("sdk"),
+        arm: None,
         warning: Warning::Steal {
             steal_ns: 180_000_000,
             window_ns: 100_000_000,
@@ -152,7 +152,7 @@ fn warnings_and_spikes_are_bounded_separately() {
     let mut course = Course::default();
     let lines = taken(&mut course, (0..20).map(|_| void("It\ndied.")).collect());
     let mut expected = vec![stays("a window of sdk is void: It died."); 5];
-    expected.push(stays("more windows are void; the report counts them"));
+    expected.push(stays("more are void; the report counts them"));
     assert_eq!(lines, expected);
 
     let pressure = || Event::PressureSpike {
@@ -163,7 +163,7 @@ fn warnings_and_spikes_are_bounded_separately() {
     events.extend((0..20).map(|_| pressure()));
     let lines = taken(&mut course, events);
     let steal = "the hypervisor took 180 ms from all cores together in 100 ms";
-    let steal = stays(&format!("steal in a window of sdk: {steal}"));
+    let steal = stays(&format!("steal in a block of turns: {steal}"));
     let pressure = stays("pressure: tasks waited for a core 46 % of the time; 3 % is usual");
     let more = stays("more steal or pressure was recorded; it is not shown here");
     let expected = [

@@ -91,6 +91,8 @@ fn a_death_in_a_block_of_turns_ends_the_run_or_the_arm() {
         let codes = |warnings: &[Warning]| Vec::from_iter(warnings.iter().map(Warning::code));
         let of_block = codes(&outcome.journal.turns[0].warnings);
         assert_eq!(of_block, [WarningCode::ServiceDied], "{why}");
+        let is_told = |of: &Event| matches!(of, Event::Warned { arm: None, .. });
+        assert_eq!(outcome.events.iter().filter(|of| is_told(of)).count(), 1);
         let of_run = codes(&outcome.journal.warnings);
         assert_eq!(of_run, [WarningCode::ArmDied], "{why}");
         let without_it = "turns of [0, 1] in block 4".to_owned();
