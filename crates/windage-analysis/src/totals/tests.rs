@@ -234,7 +234,7 @@ fn blocks_scatter_by_what_the_figure_is_of() {
     for block in &mut run.turns {
         let lasted_ns = block.lasted_ns;
         for of in &mut block.arms {
-            // 100 µs a request, and half a core whatever the requests.
+            // 100 µs per request, and half a core whatever the requests.
             of.cpu_ns = Some(of.exchanges.completed * 100_000 + lasted_ns / 2);
         }
     }
