@@ -38,6 +38,9 @@ mod resident;
 mod rig;
 mod run;
 mod settling;
+#[cfg(test)]
+#[path = "../../windage/tests/quick/skip.rs"]
+mod skip;
 mod sleep;
 mod starts;
 mod stop;

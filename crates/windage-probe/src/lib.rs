@@ -53,3 +53,4 @@ pub use own::SelfProbe;
 pub use programs::{ProgramUse, Programs, ProgramsProbe};
 pub use suspension::Suspension;
 pub use system::{Clock, Entry, OpenFile, System};
+pub use task::process_group;

@@ -265,14 +265,31 @@ pub(crate) fn ids_in(system: &dyn System, dir: &Path) -> Result<Vec<u32>, ProbeE
 /// All descendants of `roots`, in any order and without the roots. A process whose ancestors ended
 /// before they were listed is not found.
 pub(crate) fn descendants(system: &dyn System, roots: &[u32]) -> Result<Vec<u32>, ProbeError> {
-    let mut others = Vec::new();
+    let all = every_process(system)?;
+    let parents: Vec<(u32, u32)> = all.iter().map(|(id, stat)| (*id, stat.parent)).collect();
+    Ok(reachable(roots, &parents))
+}
+
+/// The processes of a process group that have not ended.
+///
+/// # Errors
+/// When processes can't be listed.
+pub fn process_group(system: &dyn System, group: u32) -> Result<Vec<u32>, ProbeError> {
+    let mut all = every_process(system)?;
+    all.retain(|(_, stat)| stat.group == group && !stat.has_ended());
+    Ok(all.into_iter().map(|(id, _)| id).collect())
+}
+
+/// Every process of the machine, by id.
+fn every_process(system: &dyn System) -> Result<Vec<(u32, ProcessStat)>, ProbeError> {
+    let mut all = Vec::new();
     for id in ids_in(system, Path::new("/proc"))? {
         let path = dir(id).join("stat");
         match read_file(system, &path) {
             Ok(text) => {
                 let stat = process::stat(&text)
                     .ok_or_else(|| unknown_form(&path, "proc_pid_stat(5)", &text))?;
-                others.push((id, stat.parent));
+                all.push((id, stat));
             }
             Err(error) if has_left(&error) => {}
             Err(source) => {
@@ -284,7 +301,7 @@ pub(crate) fn descendants(system: &dyn System, roots: &[u32]) -> Result<Vec<u32>
             }
         }
     }
-    Ok(reachable(roots, &others))
+    Ok(all)
 }
 
 /// The processes that descend from `roots`, given each process with its parent.

@@ -11,6 +11,8 @@ pub struct ProcessStat {
     pub state: u8,
     /// Its parent's id.
     pub parent: u32,
+    /// The id of its process group, which is that of the process that leads or led it.
+    pub group: u32,
     /// Whether it is a kernel thread.
     pub kernel_thread: bool,
     /// Page faults served without a disk read, of all threads, including ended ones.
@@ -55,7 +57,8 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
     let mut fields = words(bytes.get(name_ends + 1..)?);
     let state = fields.next()?; // 3
     let parent = fields.next()?; // 4
-    let flags = fields.nth(4)?; // 9
+    let group = fields.next()?; // 5
+    let flags = fields.nth(3)?; // 9
     let minor_faults = fields.next()?; // 10
     let major_faults = fields.nth(1)?; // 12
     let user_ticks = fields.nth(1)?; // 14
@@ -67,6 +70,7 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
         process,
         state: *state,
         parent: id(parent)?,
+        group: id(group)?,
         kernel_thread: number(flags)? & PF_KTHREAD != 0,
         minor_faults: number(minor_faults)?,
         major_faults: number(major_faults)?,
@@ -152,7 +156,7 @@ mod tests {
     const ROLLUP: &[u8] = include_bytes!("../../tests/samples/pid-smaps_rollup.txt");
 
     /// From kernel 6.18; `{}` stands for the name.
-    const STAT: &str = "14641 ({}) S 14634 14634 11497 0 -1 4194304 99 8 3 2 5 4 1 1 20 0 1 0 89938 \
+    const STAT: &str = "14641 ({}) S 14634 14633 11497 0 -1 4194304 99 8 3 2 5 4 1 1 20 0 1 0 89938 \
                         3133440 382 18446744073709551615 94918129188864 94918129208745 0 0 0 0 0 0 0 \
                         0 0 0 17 0 0 0 0 0 0 94918129224752 94918129226368 94919111364608 0 0 0 0 0\n";
 
@@ -160,6 +164,7 @@ mod tests {
         process: 14641,
         state: b'S',
         parent: 14634,
+        group: 14633,
         kernel_thread: false,
         minor_faults: 99,
         major_faults: 3,
@@ -302,18 +307,18 @@ mod tests {
         #[test]
         fn what_is_written_is_read(
             name in "[ -~\n]{0,15}",
-            process: u32, parent: u32, kernel_thread: bool,
+            process: u32, parent: u32, group: u32, kernel_thread: bool,
             minor_faults: u64, major_faults: u64, start_ticks: u64,
             user in 0u64..1 << 60, system in 0u64..1 << 60,
         ) {
             let flags = if kernel_thread { 0x0020_8040 } else { 0x0040_0100 };
             let text = format!(
-                "{process} ({name}) R {parent} 1 1 0 -1 {flags} {minor_faults} 0 {major_faults} 0 {user} {system} 0 0 \
+                "{process} ({name}) R {parent} {group} 1 0 -1 {flags} {minor_faults} 0 {major_faults} 0 {user} {system} 0 0 \
                  20 0 1 0 {start_ticks} 0 0\n"
             );
             let expected = ProcessStat {
-                process, state: b'R', parent, kernel_thread, minor_faults, major_faults, start_ticks,
-                cpu_ticks: user + system, last_core: None,
+                process, state: b'R', parent, group, kernel_thread, minor_faults, major_faults,
+                start_ticks, cpu_ticks: user + system, last_core: None,
             };
             prop_assert_eq!(stat(text.as_bytes()), Some(expected));
         }
