@@ -202,12 +202,15 @@ fn coarse_clock(records: &Records) -> Option<Warning> {
 fn windows_with_warnings(records: &Records) -> Vec<Reason> {
     let (windows, turns) = (&records.windows, &records.turns);
     let has_turns = !turns.is_empty();
+    let counts = |(code, ..): &(WarningCode, usize, &Warning)| {
+        *code != WarningCode::ClockStepped || are_spans_timed(records)
+    };
     let of_run = windows
         .warnings
         .iter()
         .filter(|(code, ..)| !has_turns || *code != WarningCode::OtherArmActive);
-    let mut found = gather(of_run, windows.count, Stretches::Windows);
-    let of_turns = turns.warnings.iter();
+    let mut found = gather(of_run.filter(counts), windows.count, Stretches::Windows);
+    let of_turns = turns.warnings.iter().filter(counts);
     found.extend(gather(of_turns, turns.count, Stretches::Blocks));
     let bad = match has_turns {
         true => windows.with_own_warnings + turns.with_warnings,
@@ -277,7 +280,14 @@ pub(crate) fn not_drained(ledgers: &Ledgers, arm: ArmIndex) -> Option<Warning> {
     })
 }
 
-/// One reason per kind of warning that enough windows share, with the first one's evidence.
+/// Whether spans arrived that say when they ended: only they depend on the wall clock.
+fn are_spans_timed(records: &Records) -> bool {
+    let mut delivered = records.delivered.iter();
+    delivered.any(|of| of.delay.is_some())
+}
+
+/// One reason per kind of warning that enough windows share, with the first one's evidence. What
+/// voids a window, or affects spans of all later ones, is always told.
 fn gather<'a>(
     kinds: impl Iterator<Item = (WarningCode, usize, &'a Warning)>,
     count: usize,
@@ -285,7 +295,9 @@ fn gather<'a>(
 ) -> Vec<Reason> {
     kinds
         .filter(|(code, times, _)| {
-            share(*times, count) > WARNING_SHARE || code.soundness() == Soundness::Void
+            share(*times, count) > WARNING_SHARE
+                || code.soundness() == Soundness::Void
+                || *code == WarningCode::ClockStepped
         })
         .map(|(_, times, first)| Reason {
             warning: first.clone(),

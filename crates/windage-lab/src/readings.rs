@@ -5,8 +5,8 @@ use crate::receiving::Receiving;
 use windage_load::{RunReport, monotonic_ns};
 use windage_model::{ArmCpu, ArmIndex, Beside, WindowCpu};
 use windage_probe::{
-    ArmProbe, KernelThreadsProbe, Linux, MachineProbe, MachineSnapshot, ProbeError, SelfProbe,
-    Suspension,
+    ArmProbe, Clocks, KernelThreadsProbe, Linux, MachineProbe, MachineSnapshot, ProbeError,
+    SelfProbe,
 };
 
 use crate::outside_load::OutsideLoad;
@@ -25,7 +25,7 @@ pub(crate) struct Reading {
     pub(crate) kernel_threads_ns: Option<u64>,
     /// CPU of the services that all arms share; `None` where it can't be read.
     pub(crate) shared_ns: Option<u64>,
-    pub(crate) suspension: Option<Suspension>,
+    pub(crate) clocks: Option<Clocks>,
 }
 
 /// Windage's own and the machine's counters.
@@ -61,7 +61,7 @@ impl Meters {
                 .as_mut()
                 .and_then(|threads| threads.cpu_ns().ok()),
             shared_ns: shared.probe.cpu_ns().ok(),
-            suspension: Suspension::read(&Linux).ok(),
+            clocks: Clocks::read(&Linux).ok(),
         })
     }
 }

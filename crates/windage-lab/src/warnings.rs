@@ -11,6 +11,8 @@ use crate::readings::Reading;
 const OTHERS_SHARE: f64 = 0.05;
 /// A machine that was suspended for longer was not measured meanwhile.
 const SUSPENDED_NS_MAX: u64 = 10_000_000;
+/// A wall clock that was set by more does not time spans as well as windows need.
+const STEP_NS_MAX: u64 = 1_000_000;
 
 /// Every warning that the counters of a window justify under that load.
 ///
@@ -72,9 +74,17 @@ pub(crate) fn processes_changed(changes: impl Iterator<Item = ProcessChanges>) -
 
 /// The warning about a machine that was suspended between two readings.
 pub(crate) fn suspended([start, end]: [&Reading; 2]) -> Option<Warning> {
-    let suspended_ns = end.suspension?.since(&start.suspension?);
+    let suspended_ns = end.clocks?.suspended_ns_since(&start.clocks?);
     (suspended_ns > SUSPENDED_NS_MAX).then_some(Warning::Suspended {
         seconds: suspended_ns as f64 / 1e9,
+    })
+}
+
+/// The warning about a wall clock that was set between two readings.
+pub(crate) fn clock_stepped([start, end]: [&Reading; 2]) -> Option<Warning> {
+    let step_ns = end.clocks?.stepped_ns_since(&start.clocks?);
+    (step_ns.unsigned_abs() > STEP_NS_MAX).then_some(Warning::ClockStepped {
+        step_s: step_ns as f64 / 1e9,
     })
 }
 
@@ -125,7 +135,7 @@ mod tests {
     use super::*;
     use windage_load::SubjectCpu;
     use windage_model::{ArmCpu, ArmIndex, LoadModel, WarningCode, fixtures};
-    use windage_probe::{Clock, FakeSystem, Suspension};
+    use windage_probe::{Clock, Clocks, FakeSystem};
 
     fn sound() -> Window {
         fixtures::window(fixtures::place(0, 0, 2))
@@ -194,17 +204,42 @@ mod tests {
         }
     }
 
+    /// A reading at these times of the monotonic, the boot and the wall clock.
+    fn at(monotonic_ms: u64, boot_ms: u64, wall_us: u64) -> Reading {
+        let system = FakeSystem::new();
+        system.set_clock(Clock::Monotonic, monotonic_ms * 1_000_000);
+        system.set_clock(Clock::Boot, boot_ms * 1_000_000);
+        system.set_clock(Clock::Wall, wall_us * 1000);
+        Reading {
+            clocks: Clocks::read(&system).ok(),
+            ..Reading::default()
+        }
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_set_is_a_warning() {
+        let set = |step_s| Some(Warning::ClockStepped { step_s });
+        let start = at(0, 500, 90_000_000);
+        let table = [
+            (at(1_000, 1_500, 91_000_000), None, "it went on"),
+            (at(1_000, 1_500, 91_001_000), None, "1 ms"),
+            (at(1_000, 1_500, 91_002_000), set(0.002), "2 ms forward"),
+            (at(1_000, 1_500, 87_500_000), set(-3.5), "3.5 s back"),
+            (
+                at(1_000, 4_500, 94_000_000),
+                None,
+                "it goes on while the machine is suspended",
+            ),
+            (Reading::default(), None, "no such clock"),
+        ];
+        for (end, expected, why) in table {
+            assert_eq!(clock_stepped([&start, &end]), expected, "{why}");
+        }
+    }
+
     #[test]
     fn a_machine_that_slept_was_not_measured() {
-        let at = |monotonic_ms: u64, boot_ms: u64| {
-            let system = FakeSystem::new();
-            system.set_clock(Clock::Monotonic, monotonic_ms * 1_000_000);
-            system.set_clock(Clock::Boot, boot_ms * 1_000_000);
-            Reading {
-                suspension: Suspension::read(&system).ok(),
-                ..Reading::default()
-            }
-        };
+        let at = |monotonic_ms, boot_ms| at(monotonic_ms, boot_ms, 90_000_000);
         let slept = |seconds| Some(Warning::Suspended { seconds });
         let table = [
             (at(0, 500), at(1_000, 1_500), None, "awake"),

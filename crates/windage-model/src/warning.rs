@@ -307,6 +307,8 @@ warnings! {
     ProcessesChanged { appeared: u64, ended: u64 } = "processes_changed", Suspect;
     /// The machine was suspended.
     Suspended { seconds: f64 } = "suspended", Void;
+    /// The wall clock, by which spans are timed, was set.
+    ClockStepped { step_s: f64 } = "clock_stepped", Suspect;
     /// Some requests of a window failed or got an error status.
     Errors {
         failed: u64,

@@ -2,8 +2,8 @@
 //!
 //! - [`ArmProbe`] reads what one arm's processes use, [`MachineProbe`] what the entire machine
 //!   uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
-//!   [`ProgramsProbe`] finds out which other programs use CPU, [`Suspension`] whether the machine was
-//!   suspended.
+//!   [`ProgramsProbe`] finds out which other programs use CPU, [`Clocks`] whether the machine was
+//!   suspended or the wall clock set.
 //! - [`host`] gathers facts about the machine for reports.
 //! - [`cgroup`] gives each arm a cgroup, the best source of CPU time.
 //! - [`bpf`] lists the BPF programs in the kernel; [`facility`] finds out what the kernel offers to
@@ -31,6 +31,7 @@ pub mod host;
 pub mod parse;
 
 mod arm;
+mod clocks;
 mod error;
 mod fake;
 mod kernel_threads;
@@ -39,11 +40,11 @@ mod machine;
 mod open_files;
 mod own;
 mod programs;
-mod suspension;
 mod system;
 mod task;
 
 pub use arm::{Accounting, ArmProbe, Memory, ProcessChanges};
+pub use clocks::Clocks;
 pub use error::ProbeError;
 pub use fake::FakeSystem;
 pub use kernel_threads::KernelThreadsProbe;
@@ -51,6 +52,5 @@ pub use linux::Linux;
 pub use machine::{MachineProbe, MachineSnapshot};
 pub use own::SelfProbe;
 pub use programs::{ProgramUse, Programs, ProgramsProbe};
-pub use suspension::Suspension;
 pub use system::{Clock, Entry, OpenFile, System};
 pub use task::process_group;

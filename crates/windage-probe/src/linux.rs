@@ -120,6 +120,7 @@ fn clock_id(clock: Clock) -> io::Result<ClockId> {
     Ok(match clock {
         Clock::Monotonic => ClockId::CLOCK_MONOTONIC,
         Clock::Boot => ClockId::CLOCK_BOOTTIME,
+        Clock::Wall => ClockId::CLOCK_REALTIME,
         Clock::ThisProcess => ClockId::CLOCK_PROCESS_CPUTIME_ID,
         Clock::Process(id) => cpu_clock_id(id)?,
     })

@@ -76,6 +76,8 @@ pub enum Clock {
     Monotonic,
     /// The same, and the time in which the machine was suspended.
     Boot,
+    /// The time of day, which can be set.
+    Wall,
     /// CPU used by all threads of this process, including ended ones.
     ThisProcess,
     /// CPU used by all threads of another process, including ended ones.

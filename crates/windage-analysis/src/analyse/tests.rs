@@ -7,7 +7,7 @@ use crate::fixture::{self, Recorded};
 use windage_model::{
     Activity, Backend, LoadModel, Order, Reason, Soundness, Verdict, Warning, WarningCode, fixtures,
 };
-use windage_record::DeliveredInWindow;
+use windage_record::{DeliveredInWindow, ExportDelay};
 
 fn analysed(recorded: &Recorded) -> Analysis {
     analyse(&recorded.gathered(), std::iter::empty(), std::iter::empty())
@@ -105,6 +105,20 @@ fn sequential_order_is_a_warning() {
         codes,
         [WarningCode::SingleRound, WarningCode::SequentialOrder]
     );
+}
+
+#[test]
+fn a_clock_that_was_set_is_a_warning_where_spans_are_timed() {
+    for (delay, expected) in [(Some(ExportDelay::default()), true), (None, false)] {
+        let mut records = fixture::records(3);
+        // One of many windows.
+        let step = Warning::ClockStepped { step_s: -2.0 };
+        records.windows[7].warnings.push(step.clone());
+        records.delivered.iter_mut().for_each(|of| of.delay = delay);
+        let reasons = analysed(&records).validity.reasons;
+        let is_told = reasons.iter().any(|reason| reason.warning == step);
+        assert_eq!(is_told, expected, "{delay:?}");
+    }
 }
 
 #[test]

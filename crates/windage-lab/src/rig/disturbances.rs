@@ -1,5 +1,5 @@
-//! What disturbed a stretch: programs outside the run, a suspended machine, and processes of an arm
-//! that came or went where CPU is read by process.
+//! What disturbed a stretch: programs outside the run, a suspended machine, a wall clock that was set,
+//! and processes of an arm that came or went where CPU is read by process.
 
 use windage_model::{CpuSource, Warning};
 use windage_probe::ProcessChanges;
@@ -31,7 +31,10 @@ impl Services<'_, '_> {
         let outside = meters.outside_load.warning(used, busy_error_ns, attached);
         let changed = self.process_changes(sets).into_iter().zip(earlier);
         let changed = warnings::processes_changed(changed.map(|(now, before)| now.since(before)));
-        let found = [outside, warnings::suspended([start, end]), changed];
+        let suspended = warnings::suspended([start, end]);
+        // Spans may end at any time, so no step may be missed between two stretches.
+        let stepped = warnings::clock_stepped([&self.last, end]);
+        let found = [outside, suspended, stepped, changed];
         found.into_iter().flatten().collect()
     }
 

@@ -82,6 +82,7 @@ fn of_load(of: &Warning) -> Option<String> {
         Warning::Suspended { seconds } => {
             format!("The machine was suspended for {seconds:.2} s: nothing measured then counts.")
         }
+        Warning::ClockStepped { step_s } => clock_stepped(*step_s),
         Warning::Errors { .. } => {
             "Requests failed or were answered with an error: the figures partly measure errors."
                 .to_owned()
@@ -135,6 +136,16 @@ fn of_load(of: &Warning) -> Option<String> {
         Warning::LoadInterrupted { .. } => "The load was interrupted before its end.".to_owned(),
         _ => return None,
     })
+}
+
+fn clock_stepped(step_s: f64) -> String {
+    let direction = if step_s < 0.0 { "back" } else { "forward" };
+    let step = crate::number::seconds(step_s.abs());
+    format!(
+        "The wall clock was set {direction} by {step}. Spans are timed by it: export delays, and \
+         the windows in which spans ended, are wrong by as much around that time. CPU and response \
+         times use another clock. Let the time service slew the clock instead of setting it."
+    )
 }
 
 fn outside_load(cores: f64, pinned_core: Option<u64>, programs: &[String]) -> String {
