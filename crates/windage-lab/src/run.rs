@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use windage_keeper::{Containment, Keeper, KeeperError, KeeperOptions};
 use windage_model::{ArmId, Event};
 use windage_plan::Plan;
+use windage_probe::bpf::KernelBpf;
 use windage_record::{Ending, Entry, JournalWriter, RecordError, RunDir};
 
 use crate::clock::RunClock;
@@ -19,6 +20,7 @@ use crate::order::RunOrder;
 use crate::pin::Pinned;
 use crate::rig::{RealRig, Setting, attaching, profile, sets_of};
 use crate::stop::replay;
+use crate::warnings::bpf_left_behind;
 use crate::{LabError, Stopping, host_json, manifest, needs};
 
 /// What a run needs in addition to its plan.
@@ -175,6 +177,9 @@ impl Site<'_> {
             Ok(versions) => versions,
             Err(error) => return Err(self.failed(&mut journal, error)),
         };
+        if let Some(warning) = bpf_left_behind(&KernelBpf) {
+            journal.push(&Entry::Warning(warning))?;
+        }
         for (of, text) in versions {
             journal.push(&Entry::Version { of, text })?;
         }

@@ -1,14 +1,19 @@
 //! Warnings about a window: the rules about its load, which need only the generator's counters
 //! ([`windage_load::warnings`]), and the rules about what only the lab sees.
 
+use std::time::Duration;
+
 use windage_load::LoadFacts;
 use windage_model::{ArmTurns, TurnBlock, Warning, Window};
 use windage_probe::ProcessChanges;
+use windage_probe::bpf::{Bpf, Held, LeftBehind, left_behind};
 
 use crate::readings::Reading;
 
 /// The share of the window's own CPU above which CPU of other arms is a warning.
 const OTHERS_SHARE: f64 = 0.05;
+/// How long the kernel may take to free BPF programs that nothing holds any more.
+const FREED_WITHIN: Duration = Duration::from_millis(200);
 /// A machine that was suspended for longer was not measured meanwhile.
 const SUSPENDED_NS_MAX: u64 = 10_000_000;
 /// A wall clock that was set by more does not time spans as well as windows need.
@@ -88,6 +93,23 @@ pub(crate) fn clock_stepped([start, end]: [&Reading; 2]) -> Option<Warning> {
     })
 }
 
+/// The warning about BPF programs that are there before a run launches anything and that no process
+/// holds; none where they can't be listed.
+pub(crate) fn bpf_left_behind(bpf: &dyn Bpf) -> Option<Warning> {
+    let look = || left_behind(bpf, || Held::by_others_than(|_| false)).unwrap_or_default();
+    let mut left = look();
+    if !left.is_empty() {
+        // The kernel frees the programs of processes that have just ended a moment later.
+        std::thread::sleep(FREED_WITHIN);
+        let still = look();
+        left.retain(|found| still.iter().any(|of| of.program.id == found.program.id));
+    }
+    (!left.is_empty()).then(|| Warning::BpfLeftBehind {
+        objects: left.iter().map(LeftBehind::describe).collect(),
+        commands: left.iter().flat_map(LeftBehind::removal).collect(),
+    })
+}
+
 fn share(part: f64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
 }
@@ -135,6 +157,7 @@ mod tests {
     use super::*;
     use windage_load::SubjectCpu;
     use windage_model::{ArmCpu, ArmIndex, LoadModel, WarningCode, fixtures};
+    use windage_probe::bpf::{FakeBpf, Link, Objects, Program};
     use windage_probe::{Clock, Clocks, FakeSystem};
 
     fn sound() -> Window {
@@ -250,6 +273,33 @@ mod tests {
         for (start, end, expected, why) in table {
             assert_eq!(suspended([&start, &end]), expected, "{why}");
         }
+    }
+
+    #[test]
+    fn bpf_programs_without_a_process_are_a_warning_if_they_stay() {
+        // No process holds a program of that id.
+        let id = u32::MAX;
+        let there = Objects {
+            programs: vec![Program {
+                id,
+                kind: "kprobe".to_owned(),
+                ..Program::default()
+            }],
+            links: vec![Link { id: 3, program: id }],
+            ..Objects::default()
+        };
+        let (bpf, gone) = (FakeBpf::new(), Objects::default());
+        // Each look lists twice.
+        bpf.script([there.clone(), there.clone(), gone.clone(), gone]);
+        assert_eq!(bpf_left_behind(&bpf), None, "freed a moment later");
+        bpf.set(there);
+        let expected = Warning::BpfLeftBehind {
+            objects: vec![format!("program {id} (kprobe), link 3")],
+            commands: vec!["bpftool link detach id 3".to_owned()],
+        };
+        assert_eq!(bpf_left_behind(&bpf), Some(expected));
+        bpf.fail(libc::EPERM);
+        assert_eq!(bpf_left_behind(&bpf), None, "not permitted");
     }
 
     #[test]

@@ -352,6 +352,8 @@ warnings! {
         attachments: u64,
         attachments_unknown: u64,
     } = "detach_unverified", Suspect;
+    /// BPF programs ran before the run began that no process holds: all arms pay for them.
+    BpfLeftBehind { objects: Vec<String>, commands: Vec<String> } = "bpf_left_behind", Suspect;
     /// No BPF program came with an agent, or none of them ever ran: it may have found no target.
     AgentIdle {
         arm: String,

@@ -40,6 +40,9 @@ mod machine;
 mod open_files;
 mod own;
 mod programs;
+#[cfg(test)]
+#[path = "../../windage/tests/quick/skip.rs"]
+mod skip;
 mod system;
 mod task;
 

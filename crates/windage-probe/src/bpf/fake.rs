@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::{Bpf, Objects};
+use super::{Bpf, Objects, Pin};
 use crate::ProbeError;
 
 /// BPF objects in memory, which a test sets. Clones share one state.
@@ -19,6 +19,7 @@ pub struct FakeBpf {
 #[derive(Debug, Default)]
 struct State {
     listings: VecDeque<Objects>,
+    pins: Vec<Pin>,
     failing: Option<i32>,
     /// The other ends of the pipes that keep statistics enabled.
     statistics: Vec<PipeReader>,
@@ -39,6 +40,11 @@ impl FakeBpf {
     /// Sets the listings of the next calls; the last one stays.
     pub fn script(&self, listings: impl IntoIterator<Item = Objects>) {
         self.state().listings = listings.into_iter().collect();
+    }
+
+    /// Sets the pins from now on.
+    pub fn set_pins(&self, pins: Vec<Pin>) {
+        self.state().pins = pins;
     }
 
     /// Makes every call fail with this error number: `EPERM` if not permitted, `ENOSYS` for a
@@ -84,6 +90,10 @@ impl Bpf for FakeBpf {
             io::pipe().map_err(|source| ProbeError::bpf("bpf_enable_stats", source))?;
         state.statistics.push(reader);
         Ok(writer.into())
+    }
+
+    fn pins(&self) -> Vec<Pin> {
+        self.state().pins.clone()
     }
 }
 

@@ -46,7 +46,7 @@ impl Held {
     }
 
     /// Records the object of a descriptor.
-    fn note(&mut self, fdinfo: &str) {
+    pub(super) fn note(&mut self, fdinfo: &str) {
         let number = |key: &str| {
             let value = fdinfo.lines().find_map(|line| line.strip_prefix(key))?;
             value.trim().parse::<u32>().ok()

@@ -10,7 +10,7 @@ use aya::programs::links::{LinkError, LinkInfo};
 use aya::programs::{ProgramError, ProgramInfo, loaded_links, loaded_programs};
 use aya::sys::{Stats, SyscallError, enable_stats};
 
-use super::{Bpf, Link, Map, Objects, Program};
+use super::{Bpf, Link, Map, Objects, Pin, Program, pins};
 use crate::ProbeError;
 use crate::error::has_left;
 use crate::parse::number_after;
@@ -30,6 +30,10 @@ impl Bpf for KernelBpf {
 
     fn enable_statistics(&self) -> Result<OwnedFd, ProbeError> {
         enable_stats(Stats::RunTime).map_err(|failed| Failed::from(failed).into())
+    }
+
+    fn pins(&self) -> Vec<Pin> {
+        pins::all()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! An agent's programs are those that appeared with it ([`Objects::since`]) and that no other
 //! process holds ([`Held`]). It has left nothing behind when none of them is listed any more. The
-//! kernel assigns ids in a cycle, so an id is not reused soon.
+//! kernel assigns ids in a cycle, so an id is not reused soon. What agents of earlier runs left has no
+//! holder at all ([`left_behind`]).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,14 +11,19 @@ use std::os::fd::OwnedFd;
 
 use crate::ProbeError;
 
+pub(crate) mod call;
 mod fake;
 mod held;
 mod kernel;
+mod left_behind;
+mod pins;
 
 pub use fake::FakeBpf;
 pub use held::Held;
 pub(crate) use kernel::Failed;
 pub use kernel::KernelBpf;
+pub use left_behind::{LeftBehind, left_behind};
+pub use pins::Pin;
 
 /// The kernel's `bpf()` call; [`KernelBpf`] is the real one, [`FakeBpf`] is for tests.
 pub trait Bpf: fmt::Debug + Send + Sync {
@@ -41,6 +47,9 @@ pub trait Bpf: fmt::Debug + Send + Sync {
     ///
     /// As [`objects`](Bpf::objects); [`ProbeError::Bpf`] before Linux 5.8, which lacks the command.
     fn enable_statistics(&self) -> Result<OwnedFd, ProbeError>;
+
+    /// Programs and links that are pinned where this process sees it, in the order of paths.
+    fn pins(&self) -> Vec<Pin>;
 }
 
 /// A BPF program in the kernel.

@@ -124,12 +124,12 @@ fn is_setting(option: &str) -> bool {
     SETTINGS.contains(&option) || option.starts_with("release_agent=")
 }
 
-fn path(bytes: &[u8]) -> PathBuf {
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
 /// Decodes the octal escapes (`\040` for a space) of mountinfo; anything else stays.
-fn unescape(field: &[u8]) -> Vec<u8> {
+pub(crate) fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
     while let [first, after @ ..] = rest {

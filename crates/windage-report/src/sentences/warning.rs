@@ -342,6 +342,13 @@ fn of_agents(of: &Warning) -> Option<String> {
                  six are enough."
             )
         }
+        Warning::BpfLeftBehind { objects, commands } => format!(
+            "When the run began, the kernel had BPF programs that trace and that no process holds, \
+             as a killed agent leaves them: {}. Every arm pays for them, the baseline included, so \
+             that overheads may be too small. Remove them (`{}`) and run again.",
+            listed(objects),
+            commands.join("; ")
+        ),
         Warning::BpfStatisticsAlwaysOn { .. } => {
             "The kernel timed every run of a BPF program throughout (kernel.bpf_stats_enabled was \
              on when the run began): all windows with agents paid for two clock reads per run, and \

@@ -1,7 +1,9 @@
 //! A BPF program that would write to the memory of a process. It is loaded and never attached.
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
+
+use crate::bpf::call;
 
 /// `BPF_PROG_LOAD` and `BPF_PROG_TYPE_KPROBE` of `linux/bpf.h`.
 const PROG_LOAD: libc::c_long = 5;
@@ -48,8 +50,7 @@ const PROGRAM: [Instruction; 8] = [
     instruction(0x95, 0x00, 0, 0),
 ];
 
-/// The first fields of `union bpf_attr` for `BPF_PROG_LOAD`; the kernel reads omitted fields as
-/// zero.
+/// The first fields of `union bpf_attr` for `BPF_PROG_LOAD`.
 #[repr(C)]
 struct Load {
     program_type: u32,
@@ -76,20 +77,7 @@ pub(super) fn load() -> io::Result<OwnedFd> {
         kernel_version: 0,
         flags: 0,
     };
-    // SAFETY: the attributes tell their own size and outlive the call, as do the program and the
-    // licence that they point to; the call writes to nothing.
-    let found = unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            PROG_LOAD,
-            &raw const attributes,
-            size_of::<Load>(),
-        )
-    };
-    if found < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let descriptor = i32::try_from(found).map_err(io::Error::other)?;
-    // SAFETY: the call succeeded, so the descriptor is open and ours alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    // SAFETY: these are the attributes of the command; the program and the licence that they point
+    // to outlive the call.
+    unsafe { call::opening(PROG_LOAD, &attributes) }
 }
