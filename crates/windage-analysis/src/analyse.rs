@@ -17,8 +17,8 @@ use crate::run::Run;
 use crate::windows::OwnCpu;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
-    agents, course, family, fidelity, interference, metrics, per_span, planning, profiles, script,
-    self_reported, stages, totals, validity,
+    agents, changeover, course, family, fidelity, interference, metrics, per_span, planning,
+    profiles, script, self_reported, stages, totals, validity,
 };
 
 /// A subject that keeps at least this share of its cores busy is saturated.
@@ -236,6 +236,7 @@ fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Familie
         script: script::of_arm(run.records, arm),
         agent,
         isolated_less_interleaved: interference::isolated_less_interleaved(run, arm),
+        carry_over: changeover::carry_over(run, arm, Confidence::P95),
         bill: agents::bill(run, arm),
         bystander_of: agents::watched(run, arm),
         bystander: agents::bystander(run, arm),
@@ -282,6 +283,7 @@ fn warning_isolated(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric,
     if let Some(whole) = metrics.get_mut(&run.cpu_metric()) {
         let disagree = interference::measures_disagree(run, arm);
         whole.validity.reasons.extend(disagree);
+        whole.validity.reasons.extend(changeover::warning(run, arm));
     }
 }
 

@@ -214,6 +214,9 @@ pub struct ArmAnalysis {
     /// The effect on CPU per request in isolated windows less that in turns, as a share of the
     /// baseline; `None` for the baseline, and without both.
     pub isolated_less_interleaved: Option<Interval>,
+    /// How much larger the share of changeovers in its CPU per request is than in the baseline's;
+    /// `None` for the baseline, and while there are too few blocks of short turns.
+    pub carry_over: Option<Interval>,
     /// Where the machine's CPU for its requests went; `None` for a batch load, and when the
     /// machine's CPU was not read.
     pub bill: Option<Bill>,
@@ -311,6 +314,11 @@ pub struct TurnFacts {
     /// What the heaviest arm changes in the baseline's CPU per request, as a share; `None` while
     /// there are too few blocks without it.
     pub change_by_heaviest: Option<Interval>,
+    /// The share of changeovers between arms in the baseline's CPU per request; `None` while there are
+    /// too few blocks of short turns.
+    pub changeover_share: Option<Interval>,
+    /// The same in µs of CPU per changeover.
+    pub changeover_us: Option<f64>,
 }
 
 impl MetricAnalysis {

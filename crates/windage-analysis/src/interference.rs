@@ -3,19 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Interval, Method, Reason, TurnOrder, Warning};
+use windage_model::{ArmIndex, Interval, Reason, TurnOrder, Warning};
+use windage_stats::Confidence;
 use windage_stats::totals::{Effect, PairedTotals, difference};
-use windage_stats::{Confidence, Launches, two_level};
 
-use crate::compare::mean;
 use crate::ledger::Ledger;
 use crate::run::Run;
+use crate::special_blocks::{less_neighbours, log_cpu};
 use crate::totals::{interleaved, of_windows};
 use crate::turns::{KeptBlock, Turns};
-use crate::{TurnFacts, conclude};
-
-/// The fewest blocks without the heaviest arm from which a change is estimated.
-const FEWEST_BLOCKS: usize = 4;
+use crate::{TurnFacts, changeover, conclude};
 
 /// The facts about a run's turns; `None` for a run without any.
 pub(crate) fn turn_facts(run: &Run<'_>) -> Option<TurnFacts> {
@@ -25,6 +22,7 @@ pub(crate) fn turn_facts(run: &Run<'_>) -> Option<TurnFacts> {
         .records
         .ledgers
         .by_launch(ArmIndex::BASELINE, Ledger::idle_cores);
+    let changeovers = changeover::of_baseline(run);
     (!turns.is_empty()).then(|| TurnFacts {
         blocks: u32::try_from(turns.count).unwrap_or(u32::MAX),
         block_s: planned.block_ns as f64 / 1e9,
@@ -32,6 +30,8 @@ pub(crate) fn turn_facts(run: &Run<'_>) -> Option<TurnFacts> {
         turn: turns.turn,
         measured_s: turns.load_ns as f64 / 1e9,
         change_by_heaviest: change_by_heaviest(turns, &idle),
+        changeover_share: changeovers.map(|found| found.share),
+        changeover_us: changeovers.and_then(|found| found.us),
     })
 }
 
@@ -39,55 +39,14 @@ pub(crate) fn turn_facts(run: &Run<'_>) -> Option<TurnFacts> {
 /// against neighbouring blocks of the same launch without it.
 ///
 /// Without it the baseline has more turns in a block, so that its idle CPU is a smaller share of
-/// each request: idle CPU is left out of both. The sample is launches, as blocks of a launch have
-/// the baseline's luck in common.
+/// each request: idle CPU is left out of both.
 fn change_by_heaviest(turns: &Turns, idle_cores: &BTreeMap<u32, f64>) -> Option<Interval> {
-    let mut launches = Launches::default();
-    let mut blocks_without = 0;
-    for (launch, blocks) in turns.by_launch() {
-        let Some(idle_cores) = idle_cores.get(&launch) else {
-            continue;
-        };
-        let logs: Vec<Option<f64>> = blocks.iter().map(|of| log_cpu(of, *idle_cores)).collect();
-        let changes: Vec<f64> = (0..blocks.len())
-            .filter_map(|at| change_at(blocks, &logs, at))
-            .collect();
-        if let Some(change) = mean(changes.iter().copied()) {
-            blocks_without += changes.len();
-            launches.push(vec![change], 0.0);
-        }
-    }
-    let found = two_level(&launches).ok()?;
-    let (low, high) = found.ends(Confidence::P95);
-    let change = Interval {
-        estimate: found.estimate,
-        low,
-        high,
-        confidence: Confidence::P95.get(),
-        method: Method::MeanByLaunch,
+    // The sign is turned, as the special blocks are those without it.
+    let less = |launch: u32, block: &KeptBlock| {
+        Some(-log_cpu(block, ArmIndex::BASELINE, launch, idle_cores)?)
     };
-    (blocks_without >= FEWEST_BLOCKS).then(|| change.map(f64::exp_m1))
-}
-
-/// The logarithm of the baseline's CPU per request in a block; `None` when void or unknown.
-fn log_cpu(block: &KeptBlock, idle_cores: f64) -> Option<f64> {
-    let of = block.totals(ArmIndex::BASELINE)?;
-    let per_request_ns = (of.cpu_ns - idle_cores * of.time_ns) / of.requests;
-    // Infinite without a request.
-    (!block.is_void && per_request_ns > 0.0 && per_request_ns.is_finite())
-        .then(|| per_request_ns.ln())
-}
-
-/// The blocks before and after one without the heaviest arm, compared with it. A drift cancels where
-/// both are there.
-fn change_at(blocks: &[KeptBlock], logs: &[Option<f64>], at: usize) -> Option<f64> {
-    let is_without = |at: usize| blocks[at].order == TurnOrder::WithoutHeaviest;
-    let with = |at: usize| logs.get(at).copied().flatten().filter(|_| !is_without(at));
-    if !is_without(at) {
-        return None;
-    }
-    let neighbours = [at.checked_sub(1).and_then(with), with(at + 1)];
-    Some(mean(neighbours.into_iter().flatten())? - logs[at]?)
+    let change = less_neighbours(turns, TurnOrder::WithoutHeaviest, Confidence::P95, less)?;
+    Some(change.map(f64::exp_m1))
 }
 
 /// A warning when the heaviest arm changes the baseline by more than the margin.

@@ -244,7 +244,7 @@ fn blocks(
             Some(part(parts))
         };
         let (arm, baseline) = (us(&both[0])?, us(&both[1])?);
-        (!block.is_void).then_some(PairedTotals { baseline, arm })
+        block.counts().then_some(PairedTotals { baseline, arm })
     };
     let launches = run.records.turns.by_launch();
     let launches = launches.filter(|(launch, _)| is_compared(*launch));

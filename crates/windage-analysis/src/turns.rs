@@ -30,6 +30,11 @@ struct ArmBlock {
 }
 
 impl KeptBlock {
+    /// Whether its figures count as what arms cost: short turns cost more.
+    pub(crate) fn counts(&self) -> bool {
+        !self.is_void && self.order != TurnOrder::ShortTurns
+    }
+
     /// Whether an arm had a turn.
     fn has(&self, arm: ArmIndex) -> bool {
         self.arms.get(arm.get()).is_some_and(|of| of.turns > 0)
@@ -172,13 +177,13 @@ impl Turns {
         self.count == 0
     }
 
-    /// Usable blocks in which an arm had turns.
+    /// Usable blocks in which an arm had turns of the usual length.
     pub(crate) fn usable_of(&self, arm: ArmIndex) -> usize {
         let blocks = self.launches.values().flatten();
         blocks.filter(|block| is_usable(block, arm)).count()
     }
 
-    /// Launches with a usable block in which an arm had turns.
+    /// Launches with a usable block in which an arm had turns of the usual length.
     pub(crate) fn launches_of(&self, arm: ArmIndex) -> usize {
         let has = |blocks: &&Vec<KeptBlock>| blocks.iter().any(|block| is_usable(block, arm));
         self.launches.values().filter(has).count()
@@ -189,11 +194,12 @@ impl Turns {
     /// by its turns in others, and counts. A launch whose end was not recorded has no totals,
     /// because what its last block deferred is unknown.
     ///
-    /// Void blocks are left out with their requests and their time. What they deferred to the next
-    /// block counts there, as what was deferred to them does not: over a launch both are alike.
+    /// Void blocks and those of short turns are left out with their requests and their time. What
+    /// they deferred to the next block counts there, as what was deferred to them does not: over a
+    /// launch both are alike.
     pub(crate) fn totals(&self, arm: ArmIndex, with: &[ArmIndex]) -> BTreeMap<u32, Totals> {
         let compared = |block: &&KeptBlock| {
-            !block.is_void && (!block.has(arm) || with.iter().all(|with| block.has(*with)))
+            block.counts() && (!block.has(arm) || with.iter().all(|with| block.has(*with)))
         };
         let of_launch = |(&launch, blocks): (&u32, &Vec<KeptBlock>)| {
             let mut sum = self.after(launch, arm)?;
@@ -237,6 +243,18 @@ impl Turns {
         (load_ns > 0.0).then(|| completed * 1e9 / load_ns)
     }
 
+    /// The mean requests of an arm's turns in blocks that were drawn so; `None` without any.
+    pub(crate) fn requests_per_turn(&self, arm: ArmIndex, order: TurnOrder) -> Option<f64> {
+        let blocks = self.launches.values().flatten();
+        let blocks = blocks.filter(|block| !block.is_void && block.order == order);
+        let (turns, completed) = blocks
+            .filter_map(|block| block.arms.get(arm.get()))
+            .fold((0.0, 0.0), |(turns, completed), of| {
+                (turns + f64::from(of.turns), completed + of.completed as f64)
+            });
+        (completed > 0.0 && turns > 0.0).then(|| completed / turns)
+    }
+
     /// Failed requests of an arm, and requests sent to it.
     pub(crate) fn failed_and_sent(&self, arm: ArmIndex) -> (u64, u64) {
         self.failed.get(&arm).copied().unwrap_or_default()
@@ -250,7 +268,7 @@ impl Turns {
 }
 
 fn is_usable(block: &KeptBlock, arm: ArmIndex) -> bool {
-    !block.is_void && block.has(arm)
+    block.counts() && block.has(arm)
 }
 
 #[cfg(test)]

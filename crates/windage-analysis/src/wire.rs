@@ -161,6 +161,8 @@ pub struct TurnsWire {
     pub turn: u64,
     pub measured_s: Option<f64>,
     pub change_by_heaviest: Option<IntervalWire>,
+    pub changeover_share: Option<IntervalWire>,
+    pub changeover_us: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -220,6 +222,7 @@ pub struct ArmWire {
     pub script: Option<ScriptWire>,
     pub agent: Option<AgentWire>,
     pub isolated_less_interleaved: Option<IntervalWire>,
+    pub carry_over: Option<IntervalWire>,
     pub bill: Option<BillWire>,
     pub bystander: Option<BystanderWire>,
     pub self_reported: BTreeMap<String, String>,
@@ -361,6 +364,8 @@ impl From<&DesignFacts> for DesignWire {
                 turn: turns.turn,
                 measured_s: finite(turns.measured_s),
                 change_by_heaviest: turns.change_by_heaviest.as_ref().map(Into::into),
+                changeover_share: turns.changeover_share.as_ref().map(Into::into),
+                changeover_us: turns.changeover_us.and_then(finite),
             }),
             batch: design.batch.as_ref().map(Into::into),
         }
@@ -415,6 +420,7 @@ fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis, words: &dyn Sentences) -> Ar
         script: arm.script.as_ref().map(ScriptWire::from),
         agent: arm.agent.as_ref().map(|of| AgentWire::new(of, words)),
         isolated_less_interleaved: arm.isolated_less_interleaved.as_ref().map(Into::into),
+        carry_over: arm.carry_over.as_ref().map(Into::into),
         bill: arm.bill.as_ref().map(BillWire::from),
         bystander: arm
             .bystander

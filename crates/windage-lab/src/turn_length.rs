@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use windage_model::TurnOrder;
 use windage_plan::{Interleaving, Turn};
 
 use crate::clock::whole_ns;
 
 /// The most turns in a block.
 const TURNS_MAX: f64 = 100_000.0;
+/// How many times shorter short turns are: long enough for caches to warm up within them, so that a
+/// changeover costs what it costs in others.
+const SHORTER: u32 = 4;
 /// The bounds of a block's expected length.
 const LASTS_S: [f64; 2] = [0.001, 3600.0];
 
@@ -67,6 +71,30 @@ impl TurnLength {
             groups,
             lasts: Duration::from_secs_f64(lasts_s),
         }
+    }
+}
+
+/// The length of the turns of a block that is drawn so, from the length for an interleaving. Where
+/// turns can't be shorter, it is a block like any other.
+pub(crate) fn drawn(
+    order: TurnOrder,
+    interleaving: Interleaving,
+    length: impl Fn(Interleaving) -> TurnLength,
+) -> (TurnOrder, TurnLength) {
+    let usual = length(interleaving);
+    if order != TurnOrder::ShortTurns {
+        return (order, usual);
+    }
+    let short = length(Interleaving {
+        turn: match interleaving.turn {
+            Turn::Time(time) => Turn::Time(time / SHORTER),
+            Turn::Requests(requests) => Turn::Requests((requests / SHORTER).max(1)),
+        },
+        ..interleaving
+    });
+    match short.requests == usual.requests {
+        true => (TurnOrder::Random, usual),
+        false => (order, short),
     }
 }
 
@@ -179,6 +207,48 @@ mod tests {
         assert_eq!(counted.requests, [3, 3]);
         // 10 + 100 ms.
         assert_eq!((counted.groups, counted.size), (9, 3));
+    }
+
+    #[test]
+    fn short_turns_are_a_quarter_where_that_is_possible() {
+        use TurnOrder::{Random, ShortTurns, WithoutHeaviest};
+        // Drawn, turn, requests per second and fewest; then the order, requests and groups.
+        type Row = (TurnOrder, Turn, f64, u64, (TurnOrder, u64, u32));
+        let table: [Row; 7] = [
+            (Random, ms(10), 2000.0, 1, (Random, 20, 25)),
+            (
+                WithoutHeaviest,
+                ms(10),
+                2000.0,
+                1,
+                (WithoutHeaviest, 20, 25),
+            ),
+            (ShortTurns, ms(10), 2000.0, 1, (ShortTurns, 5, 100)),
+            (
+                ShortTurns,
+                Turn::Requests(9),
+                2000.0,
+                1,
+                (ShortTurns, 2, 250),
+            ),
+            (ShortTurns, Turn::Requests(1), 2000.0, 1, (Random, 1, 500)),
+            (ShortTurns, ms(10), 100.0, 1, (Random, 1, 25)),
+            (ShortTurns, ms(10), 2000.0, 20, (Random, 20, 25)),
+        ];
+        for (order, turn, rate_per_s, fewest, expected) in table {
+            let interleaving = Interleaving {
+                turn,
+                block: Duration::from_secs(1),
+                isolated: 0.5,
+            };
+            let length = |of| TurnLength::of(&[rate_per_s; 4], false, fewest, of);
+            let (order, found) = drawn(order, interleaving, length);
+            assert_eq!(
+                (order, found.requests[0], found.groups),
+                expected,
+                "{turn:?} at {rate_per_s}/s"
+            );
+        }
     }
 
     #[test]

@@ -3,15 +3,15 @@
 
 use crate::{ArmIndex, Exchanges, MachineDelta, Soundness, Warning};
 
-/// How the turns of a block were ordered.
+/// How the turns of a block were drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TurnOrder {
     /// Every group of turns has each arm once, in an order drawn anew.
     Random,
-    /// Every group has the same order, so that each arm always follows the same other arm.
-    Fixed,
     /// As `Random`, without the arm that uses the most CPU.
     WithoutHeaviest,
+    /// As `Random`, in turns of a quarter of the length.
+    ShortTurns,
 }
 
 impl TurnOrder {
@@ -20,8 +20,8 @@ impl TurnOrder {
     pub fn as_str(self) -> &'static str {
         match self {
             TurnOrder::Random => "random",
-            TurnOrder::Fixed => "fixed",
             TurnOrder::WithoutHeaviest => "without_heaviest",
+            TurnOrder::ShortTurns => "short_turns",
         }
     }
 }
@@ -54,7 +54,7 @@ pub struct TurnBlock {
     pub round: u32,
     /// The block, counted from 0 over the whole run, together with blocks of windows.
     pub block: u32,
-    /// How its turns were ordered.
+    /// How its turns were drawn.
     pub order: TurnOrder,
     /// The reading that begins it, in nanoseconds since the run began.
     pub started_ns: u64,

@@ -398,6 +398,12 @@ warnings! {
     } = "control_differs", Suspect;
     /// The baseline costs another amount while the heaviest arm takes turns with it.
     ArmsInterfere { relative_low: f64, relative_high: f64 } = "arms_interfere", Suspect;
+    /// Changeovers between arms are another share of an arm's CPU than of the baseline's.
+    CarryOver {
+        relative_low: f64,
+        relative_high: f64,
+        confidence: f64,
+    } = "carry_over", Suspect;
     /// Turns and isolated windows give different effects.
     MeasuresDisagree {
         relative_low: f64,

@@ -20,7 +20,7 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
     let mut facts = vec![when];
     if analysis.other_loads.is_empty() {
         facts.push(Fact::new("design", design(analysis)));
-        facts.extend(turns::fact(analysis));
+        facts.extend(turns::facts(analysis));
         facts.push(Fact::new("load", load(analysis)));
         facts.extend(stop(analysis));
     }
@@ -65,7 +65,7 @@ pub(crate) fn regime_name(analysis: &Analysis) -> String {
 /// How it was measured under one of several loads.
 pub(crate) fn of_regime(analysis: &Analysis) -> Vec<Fact> {
     let mut facts = vec![Fact::new("design", design(analysis))];
-    facts.extend(turns::fact(analysis));
+    facts.extend(turns::facts(analysis));
     facts.extend(stop(analysis));
     facts
 }

@@ -1,7 +1,7 @@
 //! Interleaved load: how arms took turns, and where isolated windows give another figure.
 
 use windage_analysis::{Analysis, ArmAnalysis, TurnFacts};
-use windage_model::{Interval, LoadModel};
+use windage_model::{Interval, LoadModel, Unit};
 
 use crate::fact::{Fact, one_line};
 use crate::number;
@@ -19,20 +19,28 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Option<String> {
     Some(format!("{measured} interleaved in turns of {turn}"))
 }
 
-/// How arms took turns, and what that changed in the baseline.
-pub(crate) fn fact(analysis: &Analysis) -> Option<Fact> {
+/// How arms took turns, what that changed in the baseline, and by how much more in other arms.
+pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
+    [fact(analysis), carry_over(analysis)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn fact(analysis: &Analysis) -> Option<Fact> {
     let turns = analysis.design.turns?;
     let planned = turns
         .turn_s
         .filter(|_| !is_in_time(analysis.design.load, turns));
     let planned = planned.map_or(String::new(), |s| format!(" ({})", number::seconds(s)));
     let text = format!(
-        "{} of {}, turns of {}{planned}, {} interleaved; {}",
+        "{} of {}, turns of {}{planned}, {} interleaved; {}; {}",
         number::counted(turns.blocks.into(), "block"),
         number::seconds(turns.block_s),
         turn(analysis.design.load, turns),
         number::seconds(turns.measured_s),
         by_heaviest(turns.change_by_heaviest.as_ref()),
+        by_changeovers(turns),
     );
     Some(Fact::new("turns", text))
 }
@@ -58,6 +66,33 @@ fn by_heaviest(change: Option<&Interval>) -> String {
                  it)"
         .to_owned(),
     }
+}
+
+fn by_changeovers(turns: TurnFacts) -> String {
+    match turns.changeover_share.as_ref().and_then(number::percent) {
+        Some(share) => {
+            let each = turns.changeover_us.map_or(String::new(), |us| {
+                format!(" ({} each)", number::short(Unit::Microseconds, us))
+            });
+            format!("changeovers between arms are {share} of the baseline's CPU{each}")
+        }
+        None => "what changeovers between arms cost is unknown (too few blocks of short turns)"
+            .to_owned(),
+    }
+}
+
+/// By how much larger the share of changeovers is in each arm than in the baseline.
+fn carry_over(analysis: &Analysis) -> Option<Fact> {
+    let more = |arm: &'_ ArmAnalysis| {
+        let more = number::percent(&arm.carry_over?)?;
+        Some(format!("{} {more}", one_line(&arm.name)))
+    };
+    let arms: Vec<String> = analysis.arms.iter().filter_map(more).collect();
+    let text = format!(
+        "share of changeovers in CPU per request, less the baseline's: {}",
+        arms.join("; ")
+    );
+    (!arms.is_empty()).then(|| Fact::new("carry-over", text))
 }
 
 /// The arms whose effect on CPU per request is another in isolated windows; `None` where the

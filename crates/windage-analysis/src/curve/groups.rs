@@ -108,6 +108,7 @@ mod tests {
             script: None,
             agent: None,
             isolated_less_interleaved: None,
+            carry_over: None,
             bill: None,
             bystander_of: None,
             bystander: None,

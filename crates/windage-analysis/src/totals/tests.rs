@@ -1,6 +1,6 @@
 //! Runs of known costs in which arms take turns.
 
-use windage_model::{Method, Soundness, Verdict, WarningCode, fixtures};
+use windage_model::{Method, Soundness, TurnOrder, Verdict, WarningCode, fixtures};
 use windage_record::StopScope;
 use windage_stats::Confidence;
 
@@ -33,7 +33,8 @@ fn by_hand(run: &Recorded, arm: usize, with: usize) -> Vec<f64> {
         for block in run.turns.iter().filter(|block| block.launch == launch) {
             let (of, other) = (&block.arms[arm], &block.arms[with]);
             let is_void = block.soundness() == Soundness::Void;
-            if is_void || (of.turns > 0 && other.turns == 0) {
+            let is_short = block.order == TurnOrder::ShortTurns;
+            if is_void || is_short || (of.turns > 0 && other.turns == 0) {
                 continue;
             }
             cpu_us += of.cpu_ns? as f64 / 1e3;

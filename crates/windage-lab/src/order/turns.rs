@@ -9,10 +9,9 @@ use rand_chacha::ChaCha8Rng;
 use windage_model::{ArmIndex, TurnOrder};
 use windage_plan::{Design, Length};
 
-/// One block in so many leaves the heaviest arm out, to show what it costs the others.
-const ONE_WITHOUT_IN: u32 = 8;
-/// One block in so many fixes each arm's predecessor, to show what a predecessor costs.
-const ONE_FIXED_IN: u32 = 10;
+/// One block in so many leaves the heaviest arm out, to show what it costs the others, and one has
+/// short turns, to show what a changeover costs.
+const ONE_IN: u32 = 8;
 /// The most blocks of turns in a round: a tiny share of isolated windows asks for more.
 const MOST_BLOCKS: f64 = 1e6;
 /// Streams of the seed, apart from those of the blocks of windows.
@@ -55,28 +54,26 @@ impl TurnBlocks {
 
     /// How the turns of a block are drawn; it counts from 0 over the run's blocks of turns.
     pub(super) fn draw(&self, block: u32) -> TurnDraw {
-        let is_drawn = |of: u32, purpose: u64| {
-            let mut random = self.random(u64::from(block / of), purpose);
+        let mut random = self.random(u64::from(block / ONE_IN), 0);
+        let mut special: Vec<u32> = (0..ONE_IN).collect();
+        special.shuffle(&mut random);
+        let place = block % ONE_IN;
+        let order = match block {
             // What an arm costs is known after the first block.
-            let drawn = random.random_range(0..of);
-            block % of == drawn && block > 0
-        };
-        let order = if is_drawn(ONE_WITHOUT_IN, 0) {
-            TurnOrder::WithoutHeaviest
-        } else if is_drawn(ONE_FIXED_IN, 1) {
-            TurnOrder::Fixed
-        } else {
-            TurnOrder::Random
+            0 => TurnOrder::Random,
+            _ if place == special[0] => TurnOrder::WithoutHeaviest,
+            _ if place == special[1] => TurnOrder::ShortTurns,
+            _ => TurnOrder::Random,
         };
         TurnDraw {
             order,
-            random: self.random(u64::from(block), 2),
+            random: self.random(u64::from(block), 1),
         }
     }
 
     fn random(&self, index: u64, purpose: u64) -> ChaCha8Rng {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        random.set_stream(STREAMS + index * 3 + purpose);
+        random.set_stream(STREAMS + index * 2 + purpose);
         random
     }
 }
@@ -94,11 +91,8 @@ impl TurnDraw {
     pub(crate) fn turns(mut self, arms: u16, groups: u32) -> Vec<u16> {
         let mut group: Vec<u16> = (0..arms).collect();
         let mut turns = Vec::with_capacity(group.len().saturating_mul(groups as usize));
-        group.shuffle(&mut self.random);
         for _ in 0..groups {
-            if self.order != TurnOrder::Fixed {
-                self.shuffle_after(turns.last().copied(), &mut group);
-            }
+            self.shuffle_after(turns.last().copied(), &mut group);
             turns.extend_from_slice(&group);
         }
         turns
@@ -148,28 +142,25 @@ mod tests {
             seed: u64, block in 0..1000u32, arms in 1..20u16, groups in 0..50u32,
         ) {
             let draw = blocks(seed).draw(block);
-            let order = draw.order;
             let turns = draw.turns(arms, groups);
             prop_assert_eq!(turns.len(), usize::from(arms) * groups as usize);
-            let mut groups = turns.chunks(usize::from(arms));
-            let first: Vec<u16> = groups.clone().next().unwrap_or(&[]).to_vec();
-            for group in groups.by_ref() {
+            for group in turns.chunks(usize::from(arms)) {
                 let mut sorted = group.to_vec();
                 sorted.sort_unstable();
                 prop_assert_eq!(sorted, (0..arms).collect::<Vec<_>>());
-                prop_assert!(order != TurnOrder::Fixed || group == first);
             }
             let follows_itself = turns.windows(2).any(|two| two[0] == two[1]);
             prop_assert!(arms == 1 || !follows_itself);
         }
 
         #[test]
-        fn some_blocks_leave_the_heaviest_out_and_some_are_fixed(seed: u64) {
+        fn some_blocks_leave_the_heaviest_out_and_some_have_short_turns(seed: u64) {
             let orders: Vec<TurnOrder> = (0..800).map(|b| blocks(seed).draw(b).order).collect();
             let count = |of| orders.iter().filter(|order| **order == of).count();
-            // The first block never has a special order; both kinds may fall on the same block.
-            prop_assert!((99..=100).contains(&count(TurnOrder::WithoutHeaviest)));
-            prop_assert!((50..=80).contains(&count(TurnOrder::Fixed)));
+            // The first block is never special.
+            for special in [TurnOrder::WithoutHeaviest, TurnOrder::ShortTurns] {
+                prop_assert!((99..=100).contains(&count(special)));
+            }
             prop_assert_eq!(orders[0], TurnOrder::Random);
         }
     }
@@ -220,14 +211,14 @@ mod tests {
 
     #[test]
     fn the_heaviest_arm_is_left_out_where_the_order_says_so() {
-        use TurnOrder::{Fixed, Random, WithoutHeaviest};
+        use TurnOrder::{Random, ShortTurns, WithoutHeaviest};
         let arms = [0, 1, 2].map(ArmIndex);
         let heaviest = Some(ArmIndex(2));
         let table = [
             (WithoutHeaviest, heaviest, WithoutHeaviest, &arms[..2]),
             (WithoutHeaviest, None, Random, &arms),
             (Random, heaviest, Random, &arms),
-            (Fixed, heaviest, Fixed, &arms),
+            (ShortTurns, heaviest, ShortTurns, &arms),
         ];
         for (order, heaviest, expected, left) in table {
             let found = takers(order, &arms, heaviest);

@@ -14,7 +14,7 @@ use crate::drive::{DrivenTurns, Loaded, iterate_in_turns};
 use crate::order::{TurnDraw, takers};
 use crate::readings::{Reading, used};
 use crate::sleep::all_asleep;
-use crate::turn_length::TurnLength;
+use crate::turn_length::{TurnLength, drawn};
 use crate::warnings;
 
 /// How long arms have after a block's load to go to sleep before the counters are read.
@@ -76,12 +76,9 @@ impl RealLaunched<'_, '_> {
         let (order, arms) = takers(draw.order, &services.alive(), heaviest);
         let rates_per_s: Vec<f64> = arms.iter().map(|arm| services.rate_per_s(*arm)).collect();
         let is_batch = services.load.model == LoadModel::Batch;
-        let turn = TurnLength::of(
-            &rates_per_s,
-            is_batch,
-            services.fewest_of_turn(),
-            interleaving,
-        );
+        let fewest = services.fewest_of_turn();
+        let length = |of| TurnLength::of(&rates_per_s, is_batch, fewest, of);
+        let (order, turn) = drawn(order, interleaving, length);
         let turns = draw.turns(u16::try_from(arms.len()).unwrap_or(u16::MAX), turn.groups);
         let start = services.last.clone();
         let started_ns = services.setting.clock.now_ns();

@@ -34,8 +34,10 @@ stored!(ArmTurns as StoredArmTurns {
 #[derive(Serialize, Deserialize)]
 pub(super) enum StoredTurnOrder {
     Random,
+    /// No longer written: all groups of a block had the same order.
     Fixed,
     WithoutHeaviest,
+    ShortTurns,
 }
 
 impl Store for TurnOrder {
@@ -44,16 +46,16 @@ impl Store for TurnOrder {
     fn store(&self) -> StoredTurnOrder {
         match self {
             TurnOrder::Random => StoredTurnOrder::Random,
-            TurnOrder::Fixed => StoredTurnOrder::Fixed,
             TurnOrder::WithoutHeaviest => StoredTurnOrder::WithoutHeaviest,
+            TurnOrder::ShortTurns => StoredTurnOrder::ShortTurns,
         }
     }
 
     fn restore(stored: StoredTurnOrder) -> Result<TurnOrder, String> {
         Ok(match stored {
-            StoredTurnOrder::Random => TurnOrder::Random,
-            StoredTurnOrder::Fixed => TurnOrder::Fixed,
+            StoredTurnOrder::Random | StoredTurnOrder::Fixed => TurnOrder::Random,
             StoredTurnOrder::WithoutHeaviest => TurnOrder::WithoutHeaviest,
+            StoredTurnOrder::ShortTurns => TurnOrder::ShortTurns,
         })
     }
 }

@@ -198,8 +198,8 @@ fn any_window() -> impl Strategy<Value = Window> {
 fn any_turns() -> impl Strategy<Value = TurnBlock> {
     let order = prop::sample::select(vec![
         TurnOrder::Random,
-        TurnOrder::Fixed,
         TurnOrder::WithoutHeaviest,
+        TurnOrder::ShortTurns,
     ]);
     let of_arm = (
         arm(),

@@ -538,6 +538,20 @@ fn of_run(of: &Warning) -> String {
                  Compare the isolated figures, or measure fewer arms in one plan."
             );
         }
+        Warning::CarryOver {
+            relative_low,
+            relative_high,
+            confidence,
+        } => {
+            let more = between(*relative_low, *relative_high);
+            let confidence = crate::number::percent_short(*confidence);
+            return format!(
+                "Changeovers between arms are another share of this arm's CPU per request than of the \
+                 baseline, by {more} % ({confidence} CI): its turns begin with caches that other \
+                 arms have filled. Its overhead is distorted by as much. Use longer turns (`turn`), \
+                 or compare the isolated figures."
+            );
+        }
         Warning::MeasuresDisagree {
             relative_low,
             relative_high,

@@ -8,6 +8,7 @@
 
 mod between_runs;
 mod cells;
+mod changeover;
 mod experiment;
 mod fixed_length;
 mod launch_totals;

@@ -134,6 +134,8 @@ fn check_turns(analysis: &Value) {
         assert!(turns["measured_s"].is_number(), "{turns}");
         number_or_null(turns, "turn_s");
         check_interval("change_by_heaviest", present(turns, "change_by_heaviest"));
+        check_interval("changeover_share", present(turns, "changeover_share"));
+        number_or_null(turns, "changeover_us");
         "interleaved"
     };
     for arm in list(&analysis["arms"]) {
@@ -161,6 +163,8 @@ fn check_arm(arm: &Value) {
     }
     let less = present(arm, "isolated_less_interleaved");
     check_interval(&format!("{id}.isolated_less_interleaved"), less);
+    let carry_over = present(arm, "carry_over");
+    check_interval(&format!("{id}.carry_over"), carry_over);
     let fidelity = present(arm, "fidelity");
     if !fidelity.is_null() {
         one_of(&fidelity["of"], &["spans", "traces"]);
