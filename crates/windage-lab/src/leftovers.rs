@@ -123,7 +123,9 @@ mod tests {
             Sleeper(leader("exec sleep 60"))
         }
 
+        /// A process that was killed needs a moment to end.
         fn lives(&mut self) -> bool {
+            std::thread::sleep(Duration::from_millis(200));
             self.0.try_wait().unwrap().is_none()
         }
     }
