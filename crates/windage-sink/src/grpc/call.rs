@@ -9,7 +9,7 @@ use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use h2::RecvStream;
 use h2::server::SendResponse;
 use hyper::header::{HeaderMap, HeaderValue};
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use tokio::time::timeout;
 
 use crate::account::Ticket;
@@ -20,61 +20,97 @@ use crate::grpc::status;
 use crate::malformed::Malformed;
 use crate::otlp;
 use crate::receiver::{Receiver, Underway, Verdict};
+use crate::room::Room;
 use crate::signal::Signal;
 
 /// How long a message may take to arrive; exporters give up after 10 s by default.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
+/// What a call takes without its message: its task, and its stream in `h2`.
+const CALL_BYTES: usize = 4 << 10;
+
 /// Each message is preceded by a flag and its length.
 const PREFIX_BYTES: usize = 5;
 
-/// Serves one call.
-pub(super) async fn serve(
-    request: Request<RecvStream>,
-    mut respond: SendResponse<Bytes>,
-    receiver: Arc<Receiver>,
-    line: Rc<Line>,
-) {
-    let (head, body) = request.into_parts();
-    if !is_grpc(&head.headers) {
-        receiver.not_taken(&Refusal::ContentType("application/grpc"));
-        let mut response = Response::new(());
-        // Over plain HTTP/2 there is no gRPC status behind the answer, so the HTTP status reports
-        // the error.
-        *response.status_mut() = hyper::StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        let _ = respond.send_response(response, true);
-        return;
+/// A call that was admitted by its head.
+///
+/// The head is gone by then: a caller may take its time to send the message, and a head can take several
+/// times the memory of the size by which it is limited.
+pub(super) struct Call {
+    body: RecvStream,
+    respond: SendResponse<Bytes>,
+    signal: Signal,
+    encoding: Encoding,
+    /// Returned when the call has ended.
+    room: Room,
+}
+
+impl Call {
+    /// Decides about a call by its head; `None`: it was refused.
+    pub(super) fn admit(
+        request: Request<RecvStream>,
+        mut respond: SendResponse<Bytes>,
+        receiver: &Receiver,
+    ) -> Option<Call> {
+        let (head, body) = request.into_parts();
+        let admitted = admit(&head).and_then(|(signal, encoding)| {
+            let mut room = receiver.account.budget.room();
+            room.grow_to(CALL_BYTES)?;
+            Ok((signal, encoding, room))
+        });
+        match admitted {
+            Ok((signal, encoding, room)) => Some(Call {
+                body,
+                respond,
+                signal,
+                encoding,
+                room,
+            }),
+            Err(refusal) => {
+                receiver.not_taken(&refusal);
+                if is_grpc(&head.headers) {
+                    refuse(&mut respond, &refusal);
+                } else {
+                    refuse_other(&mut respond, &refusal);
+                }
+                None
+            }
+        }
     }
-    let verdict = match admit(&head) {
-        Ok((signal, encoding)) => take_in(body, signal, encoding, &receiver).await,
-        Err(refusal) => {
-            receiver.not_taken(&refusal);
-            Verdict::Refused(refusal)
-        }
-    };
-    match verdict {
-        Verdict::Accepted {
-            answer,
-            wait,
-            mut ticket,
-        } => {
-            if wait != Wait::No {
-                ticket.pend();
+
+    /// Receives the message and answers.
+    pub(super) async fn serve(self, receiver: Arc<Receiver>, line: Rc<Line>) {
+        let Call {
+            body,
+            mut respond,
+            signal,
+            encoding,
+            room: _room,
+        } = self;
+        match take_in(body, signal, encoding, &receiver).await {
+            Verdict::Accepted {
+                answer,
+                wait,
+                mut ticket,
+            } => {
+                if wait != Wait::No {
+                    ticket.pend();
+                }
+                let is_there = waited(&mut respond, &receiver, wait).await;
+                let sent = is_there
+                    && succeed(&mut respond, &answer.body, &line, &mut ticket)
+                        .await
+                        .is_some();
+                if sent {
+                    ticket.answered();
+                }
             }
-            let is_there = waited(&mut respond, &receiver, wait).await;
-            let sent = is_there
-                && succeed(&mut respond, &answer.body, &line, &mut ticket)
-                    .await
-                    .is_some();
-            if sent {
-                ticket.answered();
+            Verdict::Refused(refusal) => refuse(&mut respond, &refusal),
+            Verdict::Reset => {
+                line.reset();
+                // While the call is held, its stream gets no reset of its own.
+                line.ends().await;
             }
-        }
-        Verdict::Refused(refusal) => refuse(&mut respond, &refusal),
-        Verdict::Reset => {
-            line.reset();
-            // While the call is held, its stream gets no reset of its own.
-            line.ends().await;
         }
     }
 }
@@ -86,6 +122,9 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 
 /// Decides about a call by its head alone.
 fn admit(head: &Head) -> Result<(Signal, Encoding), Refusal> {
+    if !is_grpc(&head.headers) {
+        return Err(Refusal::ContentType("application/grpc"));
+    }
     let signal = Signal::from_method(head.uri.path()).ok_or(Refusal::Path(
         "call Export of OTLP's trace, metrics, logs or profiles service",
     ))?;
@@ -245,6 +284,14 @@ fn refuse(respond: &mut SendResponse<Bytes>, refusal: &Refusal) {
     let mut response = head();
     response.headers_mut().extend(status::refusal(refusal));
     // A caller that has left needs no reason.
+    let _ = respond.send_response(response, true);
+}
+
+/// Over plain HTTP/2 there is no gRPC status behind the answer, so the HTTP status reports the error.
+fn refuse_other(respond: &mut SendResponse<Bytes>, refusal: &Refusal) {
+    let mut response = Response::new(());
+    *response.status_mut() =
+        StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let _ = respond.send_response(response, true);
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::grpc::call;
+use crate::grpc::call::Call;
 use crate::grpc::line::{Ends, Line};
 use crate::metered::Metered;
 use crate::receiver::{Ending, Receiver};
@@ -17,8 +17,9 @@ const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// How long a connection may be without a new call. Clients keep connections open as long as they
 /// live, and the longest export interval in use is a minute.
 const IDLE_WITHIN: Duration = Duration::from_secs(300);
-/// Concurrent calls on one connection; exporters make one or a few at a time.
-const MAX_CALLS: u32 = 64;
+/// Concurrent calls on one connection; exporters make one or a few at a time, and wait when they have
+/// more.
+const MAX_CALLS: u32 = 16;
 /// What a client may send before a window update, on a call and on the connection. That much may
 /// have to be held for each of many connections. On loopback the update arrives at once.
 const WINDOW_BYTES: u32 = 64 << 10;
@@ -27,7 +28,8 @@ const WINDOW_BYTES: u32 = 64 << 10;
 const MAX_FRAME_BYTES: u32 = 16 << 10;
 /// Owners of the line without a call: the connection and the guard that reports its end.
 const OWN_HOLDS: usize = 2;
-const MAX_HEADER_LIST_BYTES: u32 = 16 << 10;
+/// The longest head. Those of exporters have a few hundred bytes, and a token at most.
+const MAX_HEADER_LIST_BYTES: u32 = 8 << 10;
 
 /// Serves calls until the client leaves, idles too long or breaks the protocol.
 pub(crate) async fn serve(stream: &mut TcpStream, receiver: &Arc<Receiver>) -> Ending {
@@ -59,7 +61,9 @@ pub(crate) async fn serve(stream: &mut TcpStream, receiver: &Arc<Receiver>) -> E
             // A client may disconnect at any time: a call that arrived completely counts.
             _ => return Ending::Closed,
         };
-        let serving = call::serve(request, respond, Arc::clone(receiver), Rc::clone(&line));
-        tokio::task::spawn_local(serving);
+        // Before anything else runs, so that no head outlives the look at it.
+        if let Some(call) = Call::admit(request, respond, receiver) {
+            tokio::task::spawn_local(call.serve(Arc::clone(receiver), Rc::clone(&line)));
+        }
     }
 }

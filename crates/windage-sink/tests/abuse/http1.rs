@@ -12,7 +12,7 @@ use crate::sender::http::{
     read_answer,
 };
 use crate::sender::{FIRST, SECOND, address, eventually};
-use crate::witness::{MAX_CONNECTIONS, alone, unmoved};
+use crate::witness::{MAX_CONNECTIONS, Most, alone, unmoved};
 
 const HERE: Protocol = Protocol::OtlpHttp;
 
@@ -43,12 +43,12 @@ fn last_answer(stream: &mut TcpStream) -> Option<Answer> {
 
 #[test]
 fn heads_without_an_end() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let mut head = open_head("POST", "/v1/traces", &[]);
     head.extend_from_slice(b"x-more: ");
     head.resize(20 << 10, b'y');
     let more = vec![b'y'; 8 << 10];
-    let counts = unmoved(&alone, BUFFERS_MIB + OTHERS_MIB, |sink| {
+    let counts = unmoved(&alone, Most::for_many(BUFFERS_MIB + OTHERS_MIB), |sink| {
         let mut held: Vec<TcpStream> = (0..MAX_CONNECTIONS).map(|_| opened(sink)).collect();
         for piece in [&head, &more] {
             for stream in &mut held {
@@ -64,65 +64,77 @@ fn heads_without_an_end() {
 
 #[test]
 fn bodies_without_an_end() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let request = head("POST", "/v1/traces", &[("content-type", JSON)], 1 << 20);
     let piece = vec![b' '; 32 << 10];
-    let counts = unmoved(&alone, HELD_MIB + BUFFERS_MIB + OTHERS_MIB, |sink| {
-        let mut held: Vec<TcpStream> = (0..1000).map(|_| opened(sink)).collect();
-        for stream in &mut held {
-            stream.write_all(&request).unwrap();
-            stream.write_all(&piece).unwrap();
-        }
-        eventually("some are refused", || sink.counts(FIRST).rejected > 0);
-        drop(held);
-        eventually("all are settled", || sink.counts(FIRST).requests == 1000);
-    });
+    let counts = unmoved(
+        &alone,
+        Most::for_many(HELD_MIB + BUFFERS_MIB + OTHERS_MIB),
+        |sink| {
+            let mut held: Vec<TcpStream> = (0..1000).map(|_| opened(sink)).collect();
+            for stream in &mut held {
+                stream.write_all(&request).unwrap();
+                stream.write_all(&piece).unwrap();
+            }
+            eventually("some are refused", || sink.counts(FIRST).rejected > 0);
+            drop(held);
+            eventually("all are settled", || sink.counts(FIRST).requests == 1000);
+        },
+    );
     assert_eq!(counts.rejected, 1000);
 }
 
 #[test]
 fn compressed_bodies_without_an_end() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let packed = gzip(&vec![b' '; 1 << 20]);
     let headers = [("content-type", PROTOBUF), ("content-encoding", "gzip")];
     let mut request = head("POST", "/v1/traces", &headers, packed.len());
     request.extend_from_slice(&packed[..100]);
-    let counts = unmoved(&alone, HELD_MIB + BUFFERS_MIB + OTHERS_MIB, |sink| {
-        let mut held: Vec<TcpStream> = (0..1000).map(|_| opened(sink)).collect();
-        for stream in &mut held {
-            stream.write_all(&request).unwrap();
-        }
-        eventually("some are refused", || sink.counts(FIRST).rejected > 0);
-        drop(held);
-        eventually("all are settled", || sink.counts(FIRST).requests == 1000);
-    });
+    let counts = unmoved(
+        &alone,
+        Most::for_many(HELD_MIB + BUFFERS_MIB + OTHERS_MIB),
+        |sink| {
+            let mut held: Vec<TcpStream> = (0..1000).map(|_| opened(sink)).collect();
+            for stream in &mut held {
+                stream.write_all(&request).unwrap();
+            }
+            eventually("some are refused", || sink.counts(FIRST).rejected > 0);
+            drop(held);
+            eventually("all are settled", || sink.counts(FIRST).requests == 1000);
+        },
+    );
     assert_eq!(counts.rejected + counts.malformed, 1000);
 }
 
 #[test]
 fn pipelined_requests_without_end() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let ahead = post_traces(b"").repeat(2000);
-    let counts = unmoved(&alone, HELD_MIB + BUFFERS_MIB + OTHERS_MIB, |sink| {
-        sink.set_backend(FIRST, "stall".parse().unwrap());
-        let mut held: Vec<TcpStream> = (0..500).map(|_| opened(sink)).collect();
-        for stream in &mut held {
-            stream.set_nonblocking(true).unwrap();
-            // As much as the kernel accepts.
-            let _ = stream.write(&ahead);
-        }
-        eventually("each has one request in progress", || {
-            sink.counts(FIRST).requests >= 500
-        });
-    });
+    let counts = unmoved(
+        &alone,
+        Most::for_many(HELD_MIB + BUFFERS_MIB + OTHERS_MIB),
+        |sink| {
+            sink.set_backend(FIRST, "stall".parse().unwrap());
+            let mut held: Vec<TcpStream> = (0..500).map(|_| opened(sink)).collect();
+            for stream in &mut held {
+                stream.set_nonblocking(true).unwrap();
+                // As much as the kernel accepts.
+                let _ = stream.write(&ahead);
+            }
+            eventually("each has one request in progress", || {
+                sink.counts(FIRST).requests >= 500
+            });
+        },
+    );
     assert_eq!(counts.spans, 0);
 }
 
 #[test]
 fn a_hundred_megabytes() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let piece = vec![0; 1 << 20];
-    let counts = unmoved(&alone, OTHERS_MIB, |sink| {
+    let counts = unmoved(&alone, Most::for_few(OTHERS_MIB), |sink| {
         let mut stream = opened(sink);
         let head = head(
             "POST",
@@ -139,7 +151,7 @@ fn a_hundred_megabytes() {
 
 #[test]
 fn chunks_without_an_end() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let headers = [("content-type", PROTOBUF), ("transfer-encoding", "chunked")];
     let mut chunk = b"100000\r\n".to_vec();
     chunk.resize(chunk.len() + (1 << 20), 0);
@@ -147,7 +159,7 @@ fn chunks_without_an_end() {
     // Field 2 of a request, which is skipped, over and over.
     let skipped = [0x12, 0].repeat(1 << 19);
     chunk[8..8 + (1 << 20)].copy_from_slice(&skipped);
-    let counts = unmoved(&alone, OTHERS_MIB, |sink| {
+    let counts = unmoved(&alone, Most::for_few(OTHERS_MIB), |sink| {
         let mut stream = opened(sink);
         let mut head = open_head("POST", "/v1/traces", &headers);
         head.extend_from_slice(b"\r\n");
@@ -160,7 +172,7 @@ fn chunks_without_an_end() {
 
 #[test]
 fn bombs() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let zeros = gzip(&vec![0; 64 << 20]);
     // A resource of 2^40 bytes, with a scope of 2^39 in it and a span of 2^38 in that.
     let mut nested = Vec::new();
@@ -174,7 +186,7 @@ fn bombs() {
         ("both", post_gzip(&gzip(&nested))),
     ];
     for (name, request) in table {
-        let counts = unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+        let counts = unmoved(&alone, Most::for_few(HELD_MIB + OTHERS_MIB), |sink| {
             for _ in 0..10 {
                 let answer = exchange(&mut opened(sink), &request).unwrap();
                 assert!(
@@ -190,8 +202,8 @@ fn bombs() {
 
 #[test]
 fn thousands_of_connections() {
-    let alone = alone();
-    unmoved(&alone, OTHERS_MIB, |sink| {
+    let Some(alone) = alone() else { return };
+    unmoved(&alone, Most::for_many(OTHERS_MIB), |sink| {
         let held: Vec<TcpStream> = (0..4000).map(|_| opened(sink)).collect();
         eventually("those above the limit are closed", || {
             sink.counts(FIRST).refused_connections == 4000 - MAX_CONNECTIONS as u64
@@ -212,10 +224,10 @@ fn thousands_of_connections() {
 
 #[test]
 fn noise() {
-    let alone = alone();
+    let Some(alone) = alone() else { return };
     let mut state = 2026_u64;
     let mut noise = vec![0; 4 << 10];
-    let counts = unmoved(&alone, OTHERS_MIB, |sink| {
+    let counts = unmoved(&alone, Most::for_few(OTHERS_MIB), |sink| {
         for protocol in [Protocol::OtlpHttp, Protocol::OtlpGrpc] {
             for _ in 0..300 {
                 for byte in &mut noise {
