@@ -1,16 +1,23 @@
-//! A socket that counts the bytes read from it.
+//! A socket that counts the bytes read from it, and ends when nobody reads what is written to it.
 
 use std::cell::Cell;
+use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
 
 use crate::account::Ticket;
 use crate::receiver::Receiver;
+
+/// How long a full socket may take to accept more. Answers are short and the kernel holds thousands of
+/// them: only a client that never reads fills its socket.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(30);
 
 /// What happens on a socket, as its connection sees it.
 #[derive(Default)]
@@ -29,6 +36,8 @@ pub(crate) struct Metered<S> {
     traffic: Rc<Traffic>,
     /// Whether the end of the input was seen.
     is_over: bool,
+    /// When a full socket ends.
+    full_until: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Metered<S> {
@@ -38,7 +47,24 @@ impl<S> Metered<S> {
             receiver,
             traffic,
             is_over: false,
+            full_until: None,
         }
+    }
+
+    /// Turns a write that waits for too long into an error.
+    fn in_time(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.full_until = None;
+            return written;
+        }
+        let begin = || Box::pin(sleep(WRITTEN_WITHIN));
+        let end = self.full_until.get_or_insert_with(begin).as_mut();
+        end.poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -71,7 +97,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
         context: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, data)
+        let written = Pin::new(&mut self.stream).poll_write(context, data);
+        self.in_time(written, context)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -8,6 +8,8 @@ use crate::datadog::{self, DatadogOptions};
 use crate::exchange::{Answer, Form, Head, Refusal, Route};
 use crate::intake::{Finished, Intake, IntakeParts};
 use crate::keep::Keep;
+use crate::receipt::Detail;
+use crate::room::Budget;
 use crate::{Protocol, otlp, remote_write, zipkin};
 
 /// One protocol of one arm.
@@ -47,6 +49,24 @@ pub(crate) enum Ending {
 }
 
 impl Receiver {
+    /// A receiver that no sink has, with an account and `budget_bytes` of its own.
+    pub(crate) fn alone(
+        protocol: Protocol,
+        max_body_bytes: usize,
+        budget_bytes: usize,
+    ) -> Arc<Receiver> {
+        let budget = Budget::new(budget_bytes);
+        Arc::new(Receiver {
+            account: Arc::new(Account::new(Detail::Full, budget)),
+            protocol,
+            max_body_bytes,
+            datadog: DatadogOptions {
+                client_drop_p0s: false,
+            },
+            keep: None,
+        })
+    }
+
     /// Decides about a request by its head.
     pub(crate) fn admit(&self, head: &Head) -> Result<Route, Refusal> {
         match self.protocol {

@@ -19,12 +19,16 @@ use crate::grpc::line::Line;
 use crate::grpc::status;
 use crate::malformed::Malformed;
 use crate::otlp;
-use crate::receiver::{Receiver, Underway, Verdict};
+use crate::receiver::{Ending, Receiver, Underway, Verdict};
 use crate::room::Room;
 use crate::signal::Signal;
 
 /// How long a message may take to arrive; exporters give up after 10 s by default.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long an answer may wait for room in its caller's flow-control window. An answer has a few bytes:
+/// only a client that never reads has no room for it.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 /// What a call takes without its message: its task, and its stream in `h2`.
 const CALL_BYTES: usize = 4 << 10;
@@ -96,18 +100,15 @@ impl Call {
                 if wait != Wait::No {
                     ticket.pend();
                 }
-                let is_there = waited(&mut respond, &receiver, wait).await;
-                let sent = is_there
-                    && succeed(&mut respond, &answer.body, &line, &mut ticket)
-                        .await
-                        .is_some();
-                if sent {
+                if waited(&mut respond, &receiver, wait).await
+                    && answer_in_time(&mut respond, &answer.body, &line, &mut ticket).await
+                {
                     ticket.answered();
                 }
             }
             Verdict::Refused(refusal) => refuse(&mut respond, &refusal),
             Verdict::Reset => {
-                line.reset();
+                line.end(Ending::Reset);
                 // While the call is held, its stream gets no reset of its own.
                 line.ends().await;
             }
@@ -249,6 +250,21 @@ async fn waited(respond: &mut SendResponse<Bytes>, receiver: &Receiver, wait: Wa
         _ = poll_fn(|context| respond.poll_reset(context)) => false,
         () = receiver.wait(wait) => true,
     }
+}
+
+/// Reports success within the time limit; otherwise the connection ends, whose client reads nothing.
+/// Returns whether the answer was sent.
+async fn answer_in_time(
+    respond: &mut SendResponse<Bytes>,
+    message: &[u8],
+    line: &Line,
+    ticket: &mut Ticket,
+) -> bool {
+    let sent = timeout(ANSWERED_WITHIN, succeed(respond, message, line, ticket)).await;
+    if sent.is_err() {
+        line.end(Ending::Closed);
+    }
+    matches!(sent, Ok(Some(())))
 }
 
 /// Reports success; `None` when that may not have reached the caller.

@@ -5,22 +5,32 @@ use std::rc::Rc;
 
 use tokio::sync::Notify;
 
+use crate::receiver::Ending;
+
 /// The connection, as its calls see it.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    reset: Notify,
+    asked: Cell<Option<Ending>>,
+    was_asked: Notify,
     is_over: Cell<bool>,
     ended: Notify,
 }
 
 impl Line {
-    /// Resets the connection under all its calls.
-    pub(super) fn reset(&self) {
-        self.reset.notify_one();
+    /// Ends the connection under all its calls.
+    pub(super) fn end(&self, ending: Ending) {
+        self.asked.set(Some(ending));
+        self.was_asked.notify_one();
     }
 
-    pub(super) async fn is_reset(&self) {
-        self.reset.notified().await;
+    /// Returns when a call has ended the connection.
+    pub(super) async fn is_to_end(&self) -> Ending {
+        loop {
+            if let Some(ending) = self.asked.get() {
+                return ending;
+            }
+            self.was_asked.notified().await;
+        }
     }
 
     /// Returns when the connection has ended.

@@ -11,25 +11,13 @@ use proptest::prelude::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, join, simplex};
 
 use super::{BUFFER_BYTES, serve};
-use crate::account::Account;
-use crate::datadog::DatadogOptions;
-use crate::receipt::Detail;
 use crate::receiver::{Ending, Receiver};
-use crate::room::Budget;
 use crate::{Counts, Protocol};
 
 const MAX_BODY_BYTES: usize = 4 << 10;
 
 fn receiver() -> Arc<Receiver> {
-    Arc::new(Receiver {
-        account: Arc::new(Account::new(Detail::Full, Budget::new(1 << 20))),
-        protocol: Protocol::OtlpHttp,
-        max_body_bytes: MAX_BODY_BYTES,
-        datadog: DatadogOptions {
-            client_drop_p0s: false,
-        },
-        keep: None,
-    })
+    Receiver::alone(Protocol::OtlpHttp, MAX_BODY_BYTES, 1 << 20)
 }
 
 /// What a connection gets.

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, join, simplex};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{receiver, spans, with_length};
 use crate::http1::serve;
-use crate::receiver::Receiver;
+use crate::receiver::{Ending, Receiver};
+
+/// Longer than any connection may last without a complete request.
+const FOREVER: Duration = Duration::from_secs(60 * 60);
 
 /// How long a connection lasts on which only this is sent, and its last answer. The clock is
 /// simulated: no real time passes.
@@ -57,4 +60,22 @@ async fn senders_have_time_limits() {
         assert_eq!(found, statuses, "{name}");
         assert_eq!(receiver.account.counts().rejected, rejected, "{name}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sender_that_reads_nothing_is_cut_off() {
+    let receiver = receiver();
+    let (received, mut writing) = simplex(1 << 10);
+    // Too short for an answer.
+    let (_unread, sent) = simplex(16);
+    writing
+        .write_all(&with_length("", &spans(7)))
+        .await
+        .unwrap();
+    let began = Instant::now();
+    let served = join(received, sent);
+    let ending = timeout(FOREVER, serve(served, &receiver)).await;
+    assert_eq!(ending, Ok(Ending::Closed));
+    // Input is discarded for another 2 s.
+    assert_eq!(began.elapsed().as_secs(), 32);
 }
