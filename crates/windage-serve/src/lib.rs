@@ -27,7 +27,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use families::{FAMILIES, Family, Kind, Unit};
 pub use low_priority::{be_nice, cpu_of_this_thread};
 pub use push::{EndpointError, OtlpEndpoint, PushError, push};
-pub use runs::{RunsError, RunsServer};
+pub use runs::{RunsError, RunsServer, reopen_index};
 pub use server::MetricsServer;
 
 /// The Grafana dashboard for `/metrics`, ready to import.

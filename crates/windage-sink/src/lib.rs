@@ -54,6 +54,7 @@ pub use account::{Arrival, Delivery};
 pub use counts::Counts;
 pub use datadog::{DatadogVersion, count as count_datadog};
 pub use delay::Delay;
+pub use grpc::feed_grpc;
 pub use keep::KeepOptions;
 pub use malformed::Malformed;
 pub use otlp::{

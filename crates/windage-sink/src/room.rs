@@ -20,6 +20,11 @@ impl Budget {
         }
     }
 
+    /// Whether nothing is lent.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.free_bytes.load(Ordering::Relaxed) == self.all_bytes
+    }
+
     /// A loan of no memory yet.
     pub(crate) fn room(&self) -> Room {
         Room {

@@ -105,6 +105,26 @@ impl Index {
     }
 }
 
+/// Opens the index of a directory, writes again what it knows, and opens it once more. Returns how
+/// many runs it knows, and the note if something was wrong at first.
+///
+/// Public only because a fuzz target is a crate of its own.
+///
+/// # Panics
+/// When the index is not sound afterwards.
+#[doc(hidden)]
+#[must_use]
+pub fn reopen_index(directory: &Path) -> (usize, Option<String>) {
+    let (mut index, known, note) = Index::open(directory);
+    for one in &known {
+        assert_eq!(index.put(one), Ok(()));
+    }
+    drop(index);
+    let (_, again, nothing) = Index::open(directory);
+    assert_eq!((&again, nothing), (&known, None));
+    (known.len(), note)
+}
+
 fn in_memory(path: &Path, error: &rusqlite::Error) -> String {
     let path = path.display();
     format!("{path} can't be written ({error}); the list of runs is kept in memory only")

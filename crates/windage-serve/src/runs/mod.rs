@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+pub use index::reopen_index;
+
 use crate::listening::{Listening, bind};
 use catalog::Catalog;
 use documents::Documents;

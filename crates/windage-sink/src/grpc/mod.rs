@@ -5,5 +5,8 @@
 
 mod call;
 pub(crate) mod connection;
+mod feed;
 mod line;
 mod status;
+
+pub use feed::feed_grpc;
