@@ -1,48 +1,20 @@
-//! Code shared by the targets and the writer of seeds: a run directory for journals, and an
-//! independent implementation of the journal's framing.
+//! The checks of `windage-fuzz-targets` as programs of libFuzzer.
 
-pub mod frames;
-
-use tempfile::TempDir;
-use windage_record::{Manifest, RunDir, fixtures};
-
-/// A run directory that is removed when dropped.
-pub struct Folder {
-    /// The run.
-    pub run: RunDir,
-    _directory: TempDir,
+/// The program of the target with that name.
+#[macro_export]
+macro_rules! target {
+    ($name:ident) => {
+        libfuzzer_sys::fuzz_target!(|input: &[u8]| -> libfuzzer_sys::Corpus {
+            $crate::worth(windage_fuzz_targets::$name::check(input))
+        });
+    };
 }
 
-impl Folder {
-    /// Creates one in the system's temporary folder; `TMPDIR=/dev/shm` avoids the disk.
-    ///
-    /// # Panics
-    /// When it can't be created: then there is nothing to fuzz.
-    #[must_use]
-    pub fn new() -> Folder {
-        let directory = tempfile::tempdir().expect("a temporary folder");
-        // The seeds of histogram logs begin with this time.
-        let manifest = Manifest {
-            started_unix_ns: 1_763_632_800_000_000_000,
-            ..fixtures::manifest()
-        };
-        let run = RunDir::create(
-            directory.path(),
-            &manifest,
-            "",
-            "",
-            &serde_json::Value::Null,
-        )
-        .expect("a run directory");
-        Folder {
-            run,
-            _directory: directory,
-        }
-    }
-}
-
-impl Default for Folder {
-    fn default() -> Folder {
-        Folder::new()
+/// A check's result, as libFuzzer has it.
+#[must_use]
+pub fn worth(checked: windage_fuzz_targets::Corpus) -> libfuzzer_sys::Corpus {
+    match checked {
+        windage_fuzz_targets::Corpus::Keep => libfuzzer_sys::Corpus::Keep,
+        windage_fuzz_targets::Corpus::Reject => libfuzzer_sys::Corpus::Reject,
     }
 }

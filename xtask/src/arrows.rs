@@ -50,6 +50,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windage-report",
         ],
     ),
+    // Whatever parses what others wrote.
+    (
+        "windage-fuzz-targets",
+        &[
+            "windage-load",
+            "windage-plan",
+            "windage-probe",
+            "windage-profile",
+            "windage-record",
+            "windage-serve",
+            "windage-sink",
+        ],
+    ),
     // The demo and calibration services are subjects like any other and do not use Windage.
     ("windage-demo", &[]),
     ("windage-calibration", &[]),
@@ -119,6 +132,7 @@ fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",
+            "--locked",
             "--no-deps",
             "--format-version=1",
             "--manifest-path",

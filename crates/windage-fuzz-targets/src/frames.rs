@@ -9,7 +9,7 @@ const CHECKSUM_BYTES: usize = 4;
 /// one byte each, then the payload. An incomplete last one is left out.
 #[must_use]
 pub fn file_of(compact: &[u8]) -> Vec<u8> {
-    let mut file = b"WNDGJRNL\x03\0\0\0".to_vec();
+    let mut file = b"WNDGJRNL\x05\0\0\0".to_vec();
     seal(&mut file, 0);
     let mut rest = compact;
     while let [kind, length, after @ ..] = rest {

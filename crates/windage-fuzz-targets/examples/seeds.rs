@@ -1,9 +1,12 @@
-//! Writes the seeds that can't be typed: `cargo +nightly run --example seeds` in this folder.
+//! Writes the seeds that can't be typed: `cargo run --locked -p windage-fuzz-targets --example seeds`.
 //! Existing seeds are overwritten with the same bytes, unless a format has changed.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -17,7 +20,7 @@ use opentelemetry_proto::tonic::metrics::v1::{
 };
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, span};
 use prost::Message;
-use windage_fuzz::{Folder, frames};
+use windage_fuzz_targets::{Folder, frames};
 use windage_model::{
     ArmCpu, ArmIndex, CpuSource, Exchanges, Place, TurnBlock, TurnOrder, Warning, Window,
     WindowCpu, fixtures,
@@ -61,11 +64,18 @@ fn main() {
     );
     // A record of an unknown kind.
     write("journal", "unknown", b"+\x63\x02ab");
+    let manifest = manifest();
+    let half = &manifest[..manifest.len() / 2];
+    write("manifest", "whole", &manifest);
+    write("manifest", "cut", half);
+    for (name, frames) in grpc() {
+        write("grpc", name, &[b"+", frames.as_slice()].concat());
+    }
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("seeds")
+        .join("../../fuzz/seeds")
         .join(target)
         .join(name);
     if let Err(error) = fs::write(&path, bytes) {
@@ -306,4 +316,116 @@ fn window(arm: ArmIndex, warnings: Vec<Warning>) -> Window {
             ..fixtures::place(0, 0, arm.0)
         })
     }
+}
+
+fn manifest() -> Vec<u8> {
+    let folder = Folder::new();
+    fs::read(folder.run.path().join("manifest.json")).expect("a readable manifest")
+}
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const PING: u8 = 6;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+/// The frames that a client sends after its settings.
+fn grpc() -> Vec<(&'static str, Vec<u8>)> {
+    let call = head(&[]);
+    let message = framed(0, &traces().encode_to_vec());
+    let packed = framed(1, &gzip(&traces().encode_to_vec()));
+    let export = [
+        frame(HEADERS, END_HEADERS, 1, &call),
+        frame(DATA, END_STREAM, 1, &message),
+    ];
+    let (first, rest) = call.split_at(20);
+    vec![
+        ("export", export.concat()),
+        (
+            "gzip",
+            [
+                frame(HEADERS, END_HEADERS, 1, &head(&[("grpc-encoding", "gzip")])),
+                frame(DATA, END_STREAM, 1, &packed),
+            ]
+            .concat(),
+        ),
+        (
+            "in_pieces",
+            [
+                frame(HEADERS, 0, 1, first),
+                frame(CONTINUATION, END_HEADERS, 1, rest),
+                frame(DATA, 0, 1, &message[..3]),
+                frame(DATA, 0, 1, &message[3..]),
+                frame(DATA, END_STREAM, 1, &[]),
+            ]
+            .concat(),
+        ),
+        (
+            "trailers",
+            [
+                frame(HEADERS, END_HEADERS, 1, &call),
+                frame(DATA, 0, 1, &message),
+                frame(HEADERS, END_HEADERS | END_STREAM, 1, &field("a", "b")),
+            ]
+            .concat(),
+        ),
+        (
+            "cancelled",
+            [
+                frame(HEADERS, END_HEADERS, 1, &call),
+                frame(PING, 0, 0, &[0; 8]),
+                frame(RST_STREAM, 0, 1, &8_u32.to_be_bytes()),
+                frame(HEADERS, END_HEADERS, 3, &call),
+                frame(DATA, END_STREAM, 3, &message),
+            ]
+            .concat(),
+        ),
+        ("cut", export.concat()[..call.len() + 30].to_vec()),
+    ]
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("a short payload");
+    let mut frame = length.to_be_bytes()[1..].to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// A field of a head, as a literal that is not added to the table.
+fn field(name: &str, value: &str) -> Vec<u8> {
+    let mut field = vec![0];
+    for text in [name, value] {
+        field.push(u8::try_from(text.len()).expect("a short text"));
+        field.extend(text.bytes());
+    }
+    field
+}
+
+fn head(more: &[(&str, &str)]) -> Vec<u8> {
+    const TRACES: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+    let fields = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", TRACES),
+        ("content-type", "application/grpc"),
+    ];
+    let all = fields.iter().chain(more);
+    all.flat_map(|(name, value)| field(name, value)).collect()
+}
+
+fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(message.len()).expect("a short message");
+    [&[flag], &length.to_be_bytes()[..], message].concat()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder
+        .write_all(bytes)
+        .and_then(|()| encoder.finish())
+        .expect("writing to memory")
 }

@@ -1,0 +1,3 @@
+#![no_main]
+
+windage_fuzz::target!(manifest);
