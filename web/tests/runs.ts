@@ -69,7 +69,7 @@ export default function make(): () => void {
   process.env["WINDAGE_SHOWCASE"] = join(folder, "runs");
   process.env["WINDAGE_PAGES"] = folder;
   // With the same options as `cargo xtask test`, so that nothing is compiled twice.
-  execFileSync("cargo", ["build", "--quiet", "--workspace", "--all-features", "--bin", "windage", "--example", "showcase"], { cwd: ROOT, stdio: "inherit" });
+  execFileSync("cargo", ["build", "--locked", "--quiet", "--workspace", "--all-features", "--bin", "windage", "--example", "showcase"], { cwd: ROOT, stdio: "inherit" });
   execFileSync(join(BUILT, "examples/showcase"), [runs()], { stdio: "inherit" });
   for (const run of readdirSync(runs()).sort().reverse()) {
     const name = run.split("-").at(-1) ?? run;

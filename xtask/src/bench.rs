@@ -53,7 +53,7 @@ impl Example {
     /// The command that builds it for release and runs it, without its arguments.
     fn command(&self) -> Command {
         let mut cargo = workspace::cargo();
-        cargo.args(["run", "--quiet", "--release"]);
+        cargo.args(["run", "--locked", "--quiet", "--release"]);
         cargo.args(["--package", self.package, "--example", self.name, "--"]);
         cargo
     }

@@ -12,6 +12,8 @@ mod command;
 mod debian;
 #[cfg(test)]
 mod documents;
+#[cfg(test)]
+mod locks;
 mod machine;
 #[cfg(test)]
 mod plans;

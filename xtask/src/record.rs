@@ -168,7 +168,8 @@ mod tests {
         let windage = this.ancestors().nth(2).unwrap().join("windage");
         if !windage.exists() {
             let mut build = workspace::cargo();
-            command::run(build.args(["build", "--quiet", "--package", "windage"])).unwrap();
+            command::run(build.args(["build", "--locked", "--quiet", "--package", "windage"]))
+                .unwrap();
         }
         let folder = tempfile::tempdir().unwrap();
         let [run, record, to] = ["tiny", "record", "pages"].map(|name| folder.path().join(name));

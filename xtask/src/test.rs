@@ -108,9 +108,9 @@ fn rust(real_parts: &[String], quick: bool) -> Vec<Step> {
         [] => String::new(),
         features => format!(" --features {}", features.join(",")),
     };
-    let lint = format!("cargo clippy --workspace --all-targets{features} -- -D warnings");
+    let lint = format!("cargo clippy --locked --workspace --all-targets{features} -- -D warnings");
     let tested = if quick { "" } else { &features };
-    let tests = format!("cargo test --workspace --no-fail-fast{tested}");
+    let tests = format!("cargo test --locked --workspace --no-fail-fast{tested}");
     vec![
         Step::new("", "cargo fmt --all --check", None),
         Step::new("", &lint, None),

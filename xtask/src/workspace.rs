@@ -41,7 +41,8 @@ pub(crate) fn cache() -> Result<PathBuf> {
 
 /// The workspace's own packages, from `cargo metadata`.
 pub(crate) fn metadata() -> Result<Value> {
-    let text = command::output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+    let listing = ["metadata", "--locked", "--no-deps", "--format-version=1"];
+    let text = command::output(cargo().args(listing))?;
     serde_json::from_str(&text).context("cargo metadata did not print JSON")
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
     anstream::eprintln!("==> building {name}");
     let manifest = root().join(package).join("Cargo.toml");
     let mut build = cargo();
-    build.args(["build", "--release", "--quiet", "--bin", name]);
+    build.args(["build", "--locked", "--release", "--quiet", "--bin", name]);
     command::run(build.arg("--manifest-path").arg(manifest))?;
     let metadata = metadata()?;
     let target = metadata["target_directory"]

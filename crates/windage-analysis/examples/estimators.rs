@@ -1,7 +1,7 @@
 //! Compares robust locations on recorded noise, and describes that noise.
 //!
 //! ```console
-//! $ cargo run --release -p windage-analysis --example estimators -- RUN…
+//! $ cargo run --locked --release -p windage-analysis --example estimators -- RUN…
 //! ```
 //!
 //! Each RUN is a run directory of a server compared with itself, so the control's true difference

@@ -1,8 +1,8 @@
 //! Time and memory for analysing a long run of many arms.
 //!
 //! ```console
-//! $ cargo run --release -p windage-analysis --example long_run -- make FOLDER [ARMS [WINDOWS]]
-//! $ cargo run --release -p windage-analysis --example long_run -- analyse FOLDER
+//! $ cargo run --locked --release -p windage-analysis --example long_run -- make FOLDER [ARMS [WINDOWS]]
+//! $ cargo run --locked --release -p windage-analysis --example long_run -- analyse FOLDER
 //! ```
 //!
 //! `make` writes a run directory as a run leaves it, with ARMS arms (by default 100) and WINDOWS

@@ -1,7 +1,7 @@
 //! The cost of steady sampling: CPU, memory and activity of 20 processes, ten times per second.
 //! Prints this process's own CPU as a share of a core.
 //!
-//! `cargo run --release -p windage-probe --example steady -- [group] [awake] [SECONDS]`
+//! `cargo run --locked --release -p windage-probe --example steady -- [group] [awake] [SECONDS]`
 //!
 //! With `group` the processes get a cgroup; otherwise their clocks are read one by one. With
 //! `awake` each of them wakes up 20 times per second, so that all of their files must be read;

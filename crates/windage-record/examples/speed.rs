@@ -1,6 +1,6 @@
 //! What a long run's records cost: to write, save, store and read.
 //!
-//! `cargo run --release -p windage-record --example speed -- [WINDOWS] [FOLDER]`
+//! `cargo run --locked --release -p windage-record --example speed -- [WINDOWS] [FOLDER]`
 //!
 //! Writes that many windows to a run directory below FOLDER, by default the system's temporary
 //! folder, and removes it afterwards. A commit takes as long as FOLDER's file system needs to sync

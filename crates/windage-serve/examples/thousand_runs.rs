@@ -1,7 +1,7 @@
 //! Times the list of many runs: without an index, right after a start with an index, and when
 //! requested again.
 //!
-//! `cargo run --release -p windage-serve --example thousand_runs -- RUN [HOW MANY, by default 1000]`
+//! `cargo run --locked --release -p windage-serve --example thousand_runs -- RUN [HOW MANY, by default 1000]`
 //!
 //! The files of RUN are linked into that many directories in a temporary directory next to it,
 //! which is removed at the end.

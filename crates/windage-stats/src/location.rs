@@ -4,7 +4,7 @@
 //! [`Estimator`] lists the candidates and [`locate`] computes any of them; [`location`] is the one
 //! that Windage uses, with the influence of each value, from which its standard error is computed.
 //! It was chosen by efficiency on recorded noise
-//! (`cargo run --release -p windage-analysis --example estimators`).
+//! (`cargo run --locked --release -p windage-analysis --example estimators`).
 
 use crate::long_run::{MeanError, mean_error};
 

@@ -1,7 +1,7 @@
 //! Do curves have their nominal coverage? Sweeps over seven levels are drawn, measured over a few
 //! launches with a common baseline, and fitted.
 //!
-//! `cargo test -p windage-stats --test curves -- --nocapture` prints its table.
+//! `cargo test --locked -p windage-stats --test curves -- --nocapture` prints its table.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "shared test code")]
 

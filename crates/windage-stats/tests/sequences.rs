@@ -1,7 +1,7 @@
 //! Confidence sequences in simulation: how often they ever miss the truth, how wide they are, and
 //! how good a forecast of their end is.
 //!
-//! `cargo test -p windage-stats --test sequences -- --nocapture` prints the tables.
+//! `cargo test --locked -p windage-stats --test sequences -- --nocapture` prints the tables.
 
 #![expect(
     clippy::unwrap_used,

@@ -85,7 +85,7 @@ pub(crate) fn provide(
     }
     part("Go subjects", &go_subjects);
     // Where the plans' build commands put it.
-    let origin = "build --release --quiet --package origin --target-dir target";
+    let origin = "build --locked --release --quiet --package origin --target-dir target";
     part("subjects/origin", &|| {
         command::run(workspace::cargo().args(origin.split(' ')))
     });

@@ -1,7 +1,7 @@
 //! Invented, reproducible run directories of every kind that a reader of runs must show.
 //!
 //! ```console
-//! $ cargo run -p windage-record --example showcase -- FOLDER
+//! $ cargo run --locked -p windage-record --example showcase -- FOLDER
 //! ```
 //!
 //! The tests of the page use them: each run has its own folder below FOLDER, which must not exist

@@ -1,7 +1,7 @@
 //! The simulation study: do intervals have their nominal coverage in each kind of noise found on
 //! shared machines?
 //!
-//! `cargo test -p windage-stats --test simulation -- --nocapture --test-threads 1` prints its
+//! `cargo test --locked -p windage-stats --test simulation -- --nocapture --test-threads 1` prints its
 //! tables.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "shared test code")]

@@ -14,7 +14,7 @@ const PAUSE_S: f64 = 0.012;
 const QUIET_DEVIATION: f64 = 0.01;
 
 // Drift, scatter and outliers are those of nginx compared with itself, 240 s on two shared cores,
-// 2026-11-21: `cargo run --release -p windage-analysis --example estimators`, and the correlation
+// 2026-11-21: `cargo run --locked --release -p windage-analysis --example estimators`, and the correlation
 // of all its 2140 windows. CPU per request had a standard deviation of 7.1 %; windows 1, 2, 4, 6
 // and 10 apart had correlations of 0.68, 0.53, 0.40, 0.33 and 0.22, the same within an arm and
 // between arms. About 55 % of the variance drifts with a coefficient of 0.8 between windows; the
