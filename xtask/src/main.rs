@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask test | web | record | calibrate | bench | size`.
+//! The project's chores: `cargo xtask test | deny | web | record | calibrate | bench | size`.
 
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ mod bench;
 mod calibrate;
 mod command;
 mod debian;
+mod deny;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
@@ -40,6 +41,8 @@ struct Cli {
 enum Verb {
     /// Formatting, lints and every test; installs what the tests need
     Test(test::Args),
+    /// Checks licences and sources of all dependencies
+    Deny,
     /// Builds the front end into the files that the binary embeds
     Web(web::Args),
     /// Packs runs into record/, and regenerates their pages
@@ -57,6 +60,7 @@ enum Verb {
 fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Test(args) => test::run(&args),
+        Verb::Deny => deny::run(),
         Verb::Web(args) => web::run(&args),
         Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),

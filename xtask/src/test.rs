@@ -59,6 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// The steps of a full run other than Rust's and Go's: folder, command, and how its tests are
 /// counted.
 const OTHERS: &[(&str, &str, Option<Counts>)] = &[
+    ("", "cargo xtask deny", None),
     ("subjects/shop/recommendations", "python3 -m unittest", None),
     ("subjects/shop", "python3 shop.py --check", None),
     ("web", "npx --no-install tsc --noEmit", None),
