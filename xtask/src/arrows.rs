@@ -8,13 +8,14 @@ use serde_json::Value;
 /// `windage`, the binary, may use all.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windage-model", &[]),
-    ("windage-keeper", &["windage-model"]),
+    ("windage-files", &[]),
+    ("windage-keeper", &["windage-files", "windage-model"]),
     ("windage-load", &["windage-model"]),
     ("windage-plan", &["windage-model"]),
     ("windage-probe", &["windage-model"]),
     ("windage-profile", &[]),
-    ("windage-record", &["windage-model"]),
-    ("windage-sink", &["windage-model"]),
+    ("windage-record", &["windage-files", "windage-model"]),
+    ("windage-sink", &["windage-files", "windage-model"]),
     ("windage-stats", &["windage-model"]),
     (
         "windage-analysis",
@@ -28,6 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "windage-lab",
         &[
+            "windage-files",
             "windage-model",
             "windage-keeper",
             "windage-load",

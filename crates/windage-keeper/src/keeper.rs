@@ -376,12 +376,7 @@ fn prepare(
     };
 
     let null = File::open("/dev/null").map_err(failed(Step::Descriptors, 0))?;
-    let log = spawn.log.into_path();
-    let log = File::options()
-        .create(true)
-        .append(true)
-        .open(log)
-        .map_err(failed(Step::Log, 0))?;
+    let log = windage_files::append(&spawn.log.into_path()).map_err(failed(Step::Log, 0))?;
     let log_again = log.try_clone().map_err(failed(Step::Log, 0))?;
     let mut fds: Vec<(OwnedFd, RawFd)> =
         vec![(null.into(), 0), (log.into(), 1), (log_again.into(), 2)];

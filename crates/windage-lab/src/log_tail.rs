@@ -1,6 +1,5 @@
 //! The end of a log, shown to explain why a process died.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -34,7 +33,7 @@ pub(crate) fn last_lines(text: &str) -> String {
 
 /// The end of a file.
 pub(crate) fn read_end(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = windage_files::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
     let mut bytes = Vec::new();

@@ -3,7 +3,6 @@
 
 mod log;
 
-use std::fs::File;
 use std::io::{BufReader, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -259,7 +258,7 @@ fn in_log(
     };
     let patterns: Result<Vec<Regex>, _> = patterns.iter().map(|p| Regex::new(p)).collect();
     let patterns = patterns.map_err(|error| Error::new(ErrorKind::InvalidInput, error))?;
-    let file = File::open(path).map_err(told)?;
+    let file = windage_files::open(path).map_err(told)?;
     log::lost(BufReader::new(file), &patterns, is_over).map_err(told)
 }
 

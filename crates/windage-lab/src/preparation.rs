@@ -55,7 +55,8 @@ pub(crate) fn prepare(
             make_dir(parent)?;
         }
         let text = names.fill(&file.text, name, of)?;
-        std::fs::write(&path, text).map_err(|source| LabError::Write { path, source })?;
+        windage_files::write(&path, text.as_bytes())
+            .map_err(|source| LabError::Write { path, source })?;
     }
     let cwd = match &service.cwd {
         Some(template) => ground.plan.folder.join(names.fill(template, name, of)?),
@@ -177,7 +178,7 @@ fn filled<'t>(
 }
 
 fn make_dir(dir: &Path) -> Result<(), LabError> {
-    std::fs::create_dir_all(dir).map_err(|source| LabError::Write {
+    windage_files::create_dir_all(dir).map_err(|source| LabError::Write {
         path: dir.to_owned(),
         source,
     })

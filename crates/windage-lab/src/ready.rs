@@ -2,7 +2,6 @@
 
 mod metric;
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -90,7 +89,8 @@ fn status_of(address: SocketAddr, path: &str) -> Option<u16> {
 
 fn log_matches(path: &Path, pattern: &Regex) -> bool {
     let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LOG_BYTES).read_to_end(&mut text));
+    let read =
+        windage_files::open(path).and_then(|file| file.take(LOG_BYTES).read_to_end(&mut text));
     read.is_ok()
         && String::from_utf8_lossy(&text)
             .lines()

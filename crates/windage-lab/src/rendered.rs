@@ -39,7 +39,7 @@ impl Rendered {
         let lines: Vec<String> = named
             .into_iter()
             .filter_map(|(file, number)| {
-                let text = std::fs::read_to_string(self.dir.join(file)).ok()?;
+                let text = windage_files::read_to_string(&self.dir.join(file)).ok()?;
                 let line = beginning(line(&text, number)?, CHARS_MAX);
                 Some(format!("\n  {}:{number}: {line}", file.display()))
             })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use windage_files::Access;
 use windage_keeper::{Containment, Keeper, KeeperError, KeeperOptions};
 use windage_model::{ArmId, Event};
 use windage_plan::Plan;
@@ -30,6 +31,8 @@ pub struct RunOptions {
     pub executable: PathBuf,
     /// The run directory to create.
     pub directory: PathBuf,
+    /// Whether others may read the run directory, as far as the umask allows.
+    pub is_shared: bool,
     /// The command line, without secrets, for the record.
     pub command: String,
     /// Set by a signal: the run ends in order as soon as it can.
@@ -70,6 +73,11 @@ pub fn run(
 ) -> Result<Finished, LabError> {
     RunDir::check_free(&options.directory)?;
     needs::look(plan)?;
+    let access = Access {
+        is_shared: options.is_shared,
+        owner: None,
+    };
+    RunDir::make(&options.directory, access)?;
     let order = run_order(plan);
     let directory = RunDir::create(
         &options.directory,
@@ -337,7 +345,7 @@ impl Site<'_> {
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let text = std::fs::read(path).ok()?;
+    let text = windage_files::read(path).ok()?;
     let text = String::from_utf8_lossy(&text).into_owned();
     text.lines()
         .map(str::trim)

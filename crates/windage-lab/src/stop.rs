@@ -108,6 +108,7 @@ mod tests {
         let options = RunOptions {
             executable: "windage".into(),
             directory: dir.path().to_owned(),
+            is_shared: false,
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
             calibration: serde_json::Value::Null,

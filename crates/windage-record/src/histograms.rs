@@ -101,7 +101,7 @@ pub fn read_committed_histograms(
     };
     // Before the first commit mark there is only the header.
     let committed_bytes = marked_bytes.max(header(run.manifest(), timing).len() as u64);
-    let file = match File::open(&path) {
+    let file = match windage_files::open(&path) {
         // A run that was killed before its first commit may have no log yet.
         Err(cause) if cause.kind() == io::ErrorKind::NotFound && marked_bytes == 0 => {
             File::open("/dev/null")

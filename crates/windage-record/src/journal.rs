@@ -242,7 +242,7 @@ impl Journal {
 
 /// The current bytes of the journal from an offset on, and its total length.
 fn input(path: &Path, from: u64) -> Result<(io::Take<BufReader<File>>, u64), RecordError> {
-    let opened = match File::open(path) {
+    let opened = match windage_files::open(path) {
         // A run killed before its first commit has no journal yet.
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => File::open("/dev/null"),
         opened => opened,

@@ -84,7 +84,7 @@ impl RunDir {
     /// When it can't be created.
     pub fn profiles_dir(&self) -> Result<PathBuf, RecordError> {
         let directory = self.path().join(PROFILES);
-        fs::create_dir_all(&directory).map_err(RecordError::io("create", &directory))?;
+        windage_files::create_dir(&directory).map_err(RecordError::io("create", &directory))?;
         Ok(directory)
     }
 
@@ -176,7 +176,7 @@ fn text_of(path: &Path) -> Result<String, RecordError> {
             why: format!("{bytes} bytes are too many for a profile"),
         });
     }
-    fs::read_to_string(path).map_err(RecordError::io("read", path))
+    windage_files::read_to_string(path).map_err(RecordError::io("read", path))
 }
 
 /// Fields that every format has.

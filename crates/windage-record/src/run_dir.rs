@@ -1,10 +1,12 @@
 //! The run directory: its files, and its lock.
 
 use std::borrow::Cow;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use windage_files::Access;
 
 use crate::{Manifest, RecordError, whole_file};
 
@@ -47,8 +49,18 @@ impl RunDir {
         }
     }
 
-    /// Turns `path`, which must be missing or empty, into a run directory. The manifest is written
-    /// last: a directory with a manifest is complete. On failure, everything written is removed.
+    /// Makes the directory of a new run, if it is missing, and decides who may read it.
+    ///
+    /// # Errors
+    /// When it can't be created or changed.
+    pub fn make(path: impl AsRef<Path>, access: Access) -> Result<(), RecordError> {
+        let path = path.as_ref();
+        windage_files::make_run_dir(path, access).map_err(RecordError::io("create", path))
+    }
+
+    /// Turns `path`, which must be missing or empty, into a run directory; makes it private if it is
+    /// missing. The manifest is written last: a directory with a manifest is complete. On failure,
+    /// everything written is removed.
     ///
     /// # Errors
     /// When the directory is not empty, can't be created or written to, or a figure of the manifest
@@ -62,7 +74,9 @@ impl RunDir {
     ) -> Result<RunDir, RecordError> {
         let path = path.as_ref();
         let manifest_json = manifest.to_json()?;
-        fs::create_dir_all(path).map_err(RecordError::io("create", path))?;
+        if !path.is_dir() {
+            RunDir::make(path, Access::default())?;
+        }
         if !holds_nothing_but(path, &[])? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
@@ -81,7 +95,7 @@ impl RunDir {
             .iter()
             .try_for_each(|name| {
                 let directory = path.join(name);
-                fs::create_dir(&directory).map_err(RecordError::io("create", &directory))
+                windage_files::create_dir(&directory).map_err(RecordError::io("create", &directory))
             })
             .and_then(|()| whole_file::write(path, PLAN, plan_text.as_bytes()))
             .and_then(|()| whole_file::write(path, RESOLVED, resolved_text.as_bytes()))
@@ -201,19 +215,14 @@ impl RunDir {
 
     fn read_text(&self, name: &str) -> Result<String, RecordError> {
         let path = self.path.join(name);
-        fs::read_to_string(&path).map_err(RecordError::io("read", &path))
+        windage_files::read_to_string(&path).map_err(RecordError::io("read", &path))
     }
 }
 
-/// Reads the whole file unless it is too long. Accepts only regular files: a pipe would block
-/// forever.
+/// Reads the whole file unless it is too long.
 fn read_manifest(path: &Path) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        let cause = "it is not a regular file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, cause));
-    }
     let mut json = Vec::new();
-    let mut longest = File::open(path)?.take(MANIFEST_BYTES_MAX + 1);
+    let mut longest = windage_files::open(path)?.take(MANIFEST_BYTES_MAX + 1);
     longest.read_to_end(&mut json)?;
     Ok(json)
 }
@@ -221,13 +230,7 @@ fn read_manifest(path: &Path) -> io::Result<Vec<u8>> {
 fn lock(directory: &Path) -> Result<File, RecordError> {
     let path = directory.join(LOCK);
     // Not truncated on opening: until the lock is taken, the text is its holder's.
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(RecordError::io("open", &path))?;
+    let mut file = windage_files::open_or_create(&path).map_err(RecordError::io("open", &path))?;
     match lock_patiently(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

@@ -1,6 +1,6 @@
 //! State of a run: in progress, ended or killed.
 
-use std::fs::{File, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 
 use crate::run_dir::LOCK;
@@ -48,7 +48,7 @@ impl RunDir {
     /// When the lock can't be opened or queried.
     pub fn is_being_written(&self) -> Result<bool, RecordError> {
         let path = self.path().join(LOCK);
-        let file = match File::open(&path) {
+        let file = match windage_files::open(&path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
             opened => opened.map_err(RecordError::io("open", &path))?,
         };

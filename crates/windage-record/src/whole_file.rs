@@ -1,6 +1,6 @@
 //! Atomic writing of files.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,7 +42,7 @@ fn begin_part(directory: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     for _ in 0..NAMES_TRIED {
         let number = BEGUN.fetch_add(1, Ordering::Relaxed);
         let part = directory.join(format!("{}{process}-{number}{PART_END}", part_start(name)));
-        match OpenOptions::new().write(true).create_new(true).open(&part) {
+        match windage_files::create_new(&part) {
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
             begun => return begun.map(|file| (part, file)),
         }

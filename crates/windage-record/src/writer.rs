@@ -2,8 +2,9 @@
 
 mod tail;
 
-use std::fs::{File, OpenOptions};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use hdrhistogram::Histogram;
 use windage_model::{ArmId, Window};
@@ -58,9 +59,7 @@ impl JournalWriter {
     /// When another process writes to the run, or the files exist or can't be written.
     pub fn create(run: &RunDir) -> Result<JournalWriter, RecordError> {
         let lock = run.lock()?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        let mut writer = JournalWriter::open(run, lock, &options, [0; 3])?;
+        let mut writer = JournalWriter::open(run, lock, windage_files::create_new, [0; 3])?;
         writer.begin_files(run)?;
         whole_file::sync_directory(run.path())?;
         Ok(writer)
@@ -84,9 +83,8 @@ impl JournalWriter {
 
         let [response_bytes, service_bytes] = journal.histogram_bytes();
         let kept_bytes = [journal.committed_bytes(), response_bytes, service_bytes];
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut writer = JournalWriter::open(run, lock, &options, kept_bytes)?;
+        let open = windage_files::open_or_create;
+        let mut writer = JournalWriter::open(run, lock, open, kept_bytes)?;
         for tail in writer.tails() {
             tail.shorten()?;
         }
@@ -182,15 +180,13 @@ impl JournalWriter {
     fn open(
         run: &RunDir,
         lock: File,
-        options: &OpenOptions,
+        open: fn(&Path) -> io::Result<File>,
         [journal_bytes, response_bytes, service_bytes]: [u64; 3],
     ) -> Result<JournalWriter, RecordError> {
         let [response, service] = Timing::ALL.map(Timing::file_name);
         let tail = |name: &str, saved_bytes| {
             let path = run.path().join(name);
-            let file = options
-                .open(&path)
-                .map_err(RecordError::io("open", &path))?;
+            let file = open(&path).map_err(RecordError::io("open", &path))?;
             Ok(Tail::after(saved_bytes, file, path))
         };
         Ok(JournalWriter {
@@ -269,6 +265,7 @@ fn arms_by_index(run: &RunDir) -> Result<Vec<ArmId>, RecordError> {
 mod tests {
     use super::*;
     use crate::{Manifest, fixtures};
+    use std::fs::OpenOptions;
     use std::os::unix::fs::FileExt;
 
     fn run(directory: &std::path::Path) -> RunDir {

@@ -38,7 +38,7 @@ impl Keep {
     /// Creates the directory.
     pub(crate) fn new(options: &KeepOptions, arm: usize, protocol: Protocol) -> io::Result<Keep> {
         let dir = options.dir.join(format!("{arm}-{protocol}"));
-        fs::create_dir_all(&dir)?;
+        windage_files::create_dir_all(&dir)?;
         Ok(Keep {
             dir,
             protocol,
@@ -66,7 +66,7 @@ impl Keep {
         }
         ring.count += 1;
         let path = self.file(ring.count, form);
-        if fs::write(&path, body).is_ok() {
+        if windage_files::write(&path, body).is_ok() {
             ring.files.push_back((path, bytes));
             ring.bytes += bytes;
         } else {

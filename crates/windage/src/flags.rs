@@ -31,6 +31,10 @@ pub(crate) struct DemoFlags {
     /// The run directory [default: windage-runs/TIME-demo].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Let others read the run directory, as far as the umask allows. Without it, only its owner
+    /// can: environments and logs may contain secrets.
+    #[arg(long)]
+    pub(crate) shared: bool,
     /// Measuring time, without launches, warm-up and drain.
     #[arg(long = "for", value_name = "DURATION", default_value = "70s", value_parser = duration)]
     pub(crate) length: Duration,
@@ -55,8 +59,12 @@ pub(crate) struct RunFlags {
     /// The run directory; with several plans, the directory that holds their run directories.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Let others read the run directory, as far as the umask allows. Without it, only its owner
+    /// can: environments and logs may contain secrets.
+    #[arg(long)]
+    pub(crate) shared: bool,
     /// Continue a run that was interrupted or killed.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "thorough", "length", "rounds", "seed", "no_profile"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "shared", "thorough", "length", "rounds", "seed", "no_profile"])]
     pub(crate) resume: Option<PathBuf>,
     /// Use the plan's `[design.thorough]` (without one, four times the length), and measure the
     /// regimes that are marked as thorough.

@@ -60,6 +60,7 @@ impl Site {
         let options = RunOptions {
             executable: "windage".into(),
             directory: dir.path().join("run"),
+            is_shared: false,
             command: "windage run plan.toml".to_owned(),
             interrupted: Arc::new(AtomicBool::new(false)),
             calibration: serde_json::Value::Null,

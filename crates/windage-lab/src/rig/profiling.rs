@@ -430,7 +430,7 @@ fn make_folder(folder: &Path) -> Result<PathBuf, LabError> {
     };
     // The profiler may have another working directory than Windage.
     let absolute = std::path::absolute(folder).map_err(|source| write(folder, source))?;
-    fs::create_dir_all(&absolute).map_err(|source| write(&absolute, source))?;
+    windage_files::create_dir_all(&absolute).map_err(|source| write(&absolute, source))?;
     Ok(absolute)
 }
 
@@ -439,7 +439,7 @@ fn read_if_there(
     path: &Path,
     collapsed: fn(BufReader<File>) -> io::Result<Stacks>,
 ) -> io::Result<Stacks> {
-    match File::open(path) {
+    match windage_files::open(path) {
         Ok(file) => collapsed(BufReader::new(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Stacks::default()),
         Err(error) => Err(error),

@@ -79,7 +79,14 @@ fn measured(
     let seed = flags.seed.unwrap_or(plan.design.seed);
     plan.design.seed = seed.wrapping_add(u64::from(run.repeats));
     share_cores(&mut plan);
-    let exit = measure(&plan, directory, Start::New, &flags.output, signals).exit();
+    let exit = measure(
+        &plan,
+        directory,
+        Start::New { is_shared: false },
+        &flags.output,
+        signals,
+    )
+    .exit();
     match exit {
         Exit::Interrupted | Exit::CouldNotMeasure | Exit::Usage => return Err(exit),
         Exit::Void => message::warning(format_args!(

@@ -44,7 +44,10 @@ pub(crate) fn demo(flags: &DemoFlags) -> Exit {
         None => unused(Path::new(RUNS), &plan.name, SystemTime::now()),
     };
     publishing.follow(&directory);
-    let measured = measure(&plan, &directory, Start::New, &flags.output, &signals);
+    let start = Start::New {
+        is_shared: flags.shared,
+    };
+    let measured = measure(&plan, &directory, start, &flags.output, &signals);
     show(&[measured], false, flags.all, &flags.output, &publishing)
 }
 

@@ -53,7 +53,10 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
     let measure_one = |plan: &Plan| {
         let directory = directory_for(plan, flags.out.as_deref(), plans.len() > 1);
         publishing.follow(&directory);
-        measure(plan, &directory, Start::New, &flags.output, &signals)
+        let start = Start::New {
+            is_shared: flags.shared,
+        };
+        measure(plan, &directory, start, &flags.output, &signals)
     };
     let measured = until(|| signals.came(), &plans, measure_one);
     let shown = show(&measured, several, flags.all, &flags.output, &publishing);
@@ -87,7 +90,10 @@ fn left_out(plans: usize, measured: usize) -> Exit {
 /// How a run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    New,
+    New {
+        /// Whether others may read the run directory, as far as the umask allows.
+        is_shared: bool,
+    },
     Resumed,
 }
 
@@ -120,6 +126,7 @@ pub(crate) fn measure(
     let options = RunOptions {
         executable,
         directory: directory.to_owned(),
+        is_shared: start == Start::New { is_shared: true },
         command: repeatable(
             std::env::args_os()
                 .skip(1)
@@ -130,7 +137,7 @@ pub(crate) fn measure(
     };
     let emit = |event| progress.show(event);
     let result = match start {
-        Start::New => {
+        Start::New { .. } => {
             let mut watch = Watch::over(manifest_of(plan, &order, &options));
             let stopping = watch.as_mut().map(|watch| watch as &mut dyn Stopping);
             windage_lab::run(plan, &options, stopping, &emit)

@@ -21,6 +21,13 @@ pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// A directory and every directory below it.
+pub(crate) fn directories(dir: &Path) -> Vec<PathBuf> {
+    let below = entries(dir).into_iter().filter(|path| path.is_dir());
+    let below = below.flat_map(|dir| directories(&dir));
+    std::iter::once(dir.to_owned()).chain(below).collect()
+}
+
 fn entries(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).unwrap();
     entries.map(|entry| entry.unwrap().path()).collect()

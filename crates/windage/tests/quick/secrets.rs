@@ -1,14 +1,16 @@
 //! Secrets that must not be written anywhere.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use crate::files::files_below;
+use crate::files::{directories, files_below};
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
 #[test]
-fn a_secret_header_is_written_nowhere() {
+fn secrets_are_written_nowhere() {
     let shop = Workshop::new();
     let nanos = std::time::SystemTime::UNIX_EPOCH
         .elapsed()
@@ -44,6 +46,38 @@ fn a_secret_header_is_written_nowhere() {
     assert!(!holding(&plain).is_empty());
     assert_eq!(holding(&secret), Vec::<PathBuf>::new());
     assert!(!ended.stdout.contains(&secret) && !ended.stderr.contains(&secret));
+    // Without `--shared`, only the owner can read any of it.
+    let expected = (BTreeSet::from([0o700]), BTreeSet::from([0o600]));
+    assert_eq!(modes(&shop), expected);
+}
+
+/// The permissions of all directories of a run, and of all its files.
+fn modes(shop: &Workshop) -> (BTreeSet<u32>, BTreeSet<u32>) {
+    let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let run = shop.of_run("");
+    let directories = directories(&run).iter().map(mode).collect();
+    (directories, files_below(&run).iter().map(mode).collect())
+}
+
+#[test]
+fn a_shared_run_directory_follows_the_umask() {
+    let shop = Workshop::new();
+    let plan = Plan {
+        rounds: 1,
+        length: "200ms",
+        ..Plan::default()
+    };
+    shop.write("plan.toml", &plan.text());
+    fs::create_dir(shop.dir().join("by-umask")).unwrap();
+    let by_umask = fs::metadata(shop.dir().join("by-umask")).unwrap();
+    let by_umask = by_umask.permissions().mode() & 0o777;
+    let args = ["run", "plan.toml", "--shared", "--out", &shop.run];
+    shop.windage(&args).code(0);
+    let expected = (
+        BTreeSet::from([by_umask]),
+        BTreeSet::from([by_umask & 0o666]),
+    );
+    assert_eq!(modes(&shop), expected);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn sum(accounts: &[Account]) -> Account {
 
 fn account_of_launch(run: &RunDir, launch: u32, arm: &ManifestArm) -> Result<Account, TruthError> {
     let log = run.log_path(launch, arm.id.as_str(), SERVICE);
-    match std::fs::read_to_string(&log) {
+    match windage_files::read_to_string(&log) {
         Err(source) => Err(TruthError::Unreadable { log, source }),
         Ok(text) => match last_line(&text) {
             None => Err(TruthError::NoAccount { log }),
