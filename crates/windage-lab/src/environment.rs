@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use windage_keeper::Spawn;
-use windage_plan::{Arm, Service};
+use windage_plan::{Arm, Service, Value};
 
 use crate::LabError;
 use crate::names::Names;
 use crate::resident::self_report::About;
+use crate::variables::missing;
 
 /// The variable that holds the padding.
 const PAD: &str = "WINDAGE_PAD";
@@ -35,9 +36,13 @@ pub(crate) fn environment(
     let is_agent = |arm: &&Arm| arm.agents.contains(&service.name);
     let of_arm = arm.into_iter().filter(|arm| !is_agent(arm));
     let of_arm = of_arm.flat_map(|arm| &arm.env);
-    for (variable, template) in service.env.iter().chain(of_arm) {
-        let value = names.fill(template, service.name.as_str(), of)?;
-        environment.insert(variable.into(), value.into());
+    for (key, value) in service.env.iter().chain(of_arm) {
+        let value = match value {
+            Value::Literal(template) => names.fill(template, service.name.as_str(), of)?.into(),
+            Value::Environment { variable } => std::env::var_os(variable)
+                .ok_or_else(|| missing(format!("`env.{key}` of {of}"), variable))?,
+        };
+        environment.insert(key.into(), value);
     }
     Ok(environment.into_iter().collect())
 }

@@ -143,6 +143,17 @@ pub enum LabError {
         /// What is missing, and what to do.
         why: String,
     },
+    /// The environment lacks a variable that the plan names.
+    #[error(
+        "{place} is ${variable}, but windage's environment has no variable {variable}; set it first \
+         (`export {variable}=…`, and under sudo `--preserve-env={variable}`)"
+    )]
+    Variable {
+        /// Where the plan names it.
+        place: String,
+        /// The variable, without `$`.
+        variable: String,
+    },
     /// The load's request is not valid after its placeholders are filled.
     #[error("`load.request` for arm `{arm}`: {why}")]
     Request {

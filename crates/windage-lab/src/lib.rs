@@ -47,6 +47,7 @@ mod stop;
 mod stretch;
 mod target;
 mod turn_length;
+mod variables;
 mod warnings;
 
 pub use error::{CheckTrouble, LabError, ServiceTrouble};

@@ -22,7 +22,7 @@ use crate::pin::Pinned;
 use crate::rig::{RealRig, Setting, attaching, profile, sets_of};
 use crate::stop::replay;
 use crate::warnings::bpf_left_behind;
-use crate::{LabError, Stopping, host_json, manifest, needs};
+use crate::{LabError, Stopping, host_json, manifest, needs, variables};
 
 /// What a run needs in addition to its plan.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub fn run(
     emit: &dyn Fn(Event),
 ) -> Result<Finished, LabError> {
     RunDir::check_free(&options.directory)?;
-    needs::look(plan)?;
+    look(plan)?;
     let access = Access {
         is_shared: options.is_shared,
         owner: None,
@@ -108,7 +108,7 @@ pub fn resume(
     mut stopping: Option<&mut dyn Stopping>,
     emit: &dyn Fn(Event),
 ) -> Result<Finished, LabError> {
-    needs::look(plan)?;
+    look(plan)?;
     let directory = RunDir::open(&options.directory)?;
     let order = run_order(plan);
     let made = &directory.manifest().design;
@@ -151,6 +151,12 @@ pub fn resume(
     };
     let since_ns = resumed.measured_until_ns;
     site.carry_out(&directory, journal, start, since_ns, stopping)
+}
+
+/// Checks, before anything is launched or written, what a plan needs of this machine.
+fn look(plan: &Plan) -> Result<(), LabError> {
+    needs::look(plan)?;
+    variables::look(plan)
 }
 
 /// The run order of a plan.

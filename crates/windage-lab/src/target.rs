@@ -7,7 +7,7 @@ use std::time::Duration;
 use windage_load::{
     Field, Fields, Flow, Protocol, RowOrder, Step, Table, Target, Text, TlsClient, TlsOptions, Work,
 };
-use windage_plan::{Body, Endpoint, HeaderValue, Host, Load, Plan, Request, Template};
+use windage_plan::{Body, Endpoint, Host, Load, Plan, Request, Template, Value};
 
 use crate::LabError;
 use crate::names::Names;
@@ -156,10 +156,10 @@ impl Conversion<'_> {
         })
     }
 
-    fn header(&self, name: &str, value: &HeaderValue) -> Result<Text, LabError> {
+    fn header(&self, name: &str, value: &Value) -> Result<Text, LabError> {
         match value {
-            HeaderValue::Literal(template) => self.text(template, "load.headers"),
-            HeaderValue::Environment { variable } => {
+            Value::Literal(template) => self.text(template, "load.headers"),
+            Value::Environment { variable } => {
                 std::env::var(variable).map(Text::from).map_err(|_| {
                     self.wrong(format!(
                         "header `{name}` needs the environment variable {variable}, which is not \

@@ -23,13 +23,15 @@ mod stop;
 mod switch;
 mod template;
 mod units;
+mod value;
+mod variables;
 mod wire;
 mod words;
 
 pub use address::{Endpoint, Host};
 pub use load::{
-    Arrivals, BatchKind, Body, Field, Flow, FlushWhen, HeaderValue, Iterations, Load, Piece,
-    Protocol, Replay, Request, RowOrder, Starts, Step, Table, Tls, environment_variable,
+    Arrivals, BatchKind, Body, Field, Flow, FlushWhen, Iterations, Load, Piece, Protocol, Replay,
+    Request, RowOrder, Starts, Step, Table, Tls,
 };
 pub use plan::{
     Agent, Arm, Attach, Build, Depth, Design, Expect, Interleaving, Length, OnDeath, Origin, Plan,
@@ -41,6 +43,8 @@ pub use sink::{ArmBackend, Drops, RECEIVER_PLACEHOLDERS, SinkDetail, SinkPlan, T
 pub use stop::Stop;
 pub use switch::Switch;
 pub use template::{Segment, Template, TemplateError};
+pub use value::{Value, environment_variable};
+pub use variables::Variable;
 
 /// Placeholders that exist in every plan, so no service or factor may have these names.
 pub const RESERVED_PLACEHOLDERS: [&str; 12] = [

@@ -7,7 +7,7 @@ use std::time::Duration;
 use windage_model::LoadModel;
 
 use crate::words::words;
-use crate::{Host, Template};
+use crate::{Host, Template, Value};
 
 /// The load on the subject.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,7 +181,7 @@ pub struct Request {
     /// `http://HOST[:PORT]/path` or `https://…`, where `HOST[:PORT]` may be `{SERVICE}`.
     pub url: Template,
     /// Added to the request, in file order; names are unique.
-    pub headers: Vec<(String, HeaderValue)>,
+    pub headers: Vec<(String, Value)>,
     /// The body.
     pub body: Option<Body>,
 }
@@ -206,10 +206,10 @@ impl Request {
     }
 
     fn templates(&self) -> impl Iterator<Item = &Template> {
-        let headers = self.headers.iter().filter_map(|(_, value)| match value {
-            HeaderValue::Literal(template) => Some(template),
-            HeaderValue::Environment { .. } => None,
-        });
+        let headers = self
+            .headers
+            .iter()
+            .filter_map(|(_, value)| value.template());
         let body = self.body.iter().filter_map(|body| match body {
             Body::Text(template) => Some(template),
             Body::File { .. } => None,
@@ -241,18 +241,6 @@ pub enum Body {
         file: PathBuf,
         /// Its contents, read with the plan.
         bytes: Arc<[u8]>,
-    },
-}
-
-/// A header's value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HeaderValue {
-    /// As written in the plan.
-    Literal(Template),
-    /// Read from the environment when the load starts, never written to disk.
-    Environment {
-        /// The variable's name, without `$`.
-        variable: String,
     },
 }
 
@@ -333,17 +321,4 @@ words! {
         /// Also at the end of each window, so that every window contains all of its work.
         Window = "window",
     }
-}
-
-/// The name of the first `$NAME` in a header's value, which stands for an environment variable.
-#[must_use]
-pub fn environment_variable(text: &str) -> Option<&str> {
-    text.match_indices('$').find_map(|(at, _)| {
-        let name = &text[at + 1..];
-        let end = name
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .unwrap_or(name.len());
-        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        starts.then(|| &name[..end])
-    })
 }

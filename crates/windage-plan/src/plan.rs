@@ -12,6 +12,7 @@ use windage_model::{ArmId, Facility, LevelValue, Order, Role};
 use crate::words::words;
 use crate::{
     ArmBackend, Drops, Endpoint, Load, RECEIVER_PLACEHOLDERS, SinkPlan, Stop, Switch, Template,
+    Value,
 };
 
 /// A checked plan.
@@ -158,7 +159,7 @@ pub struct Service {
     /// The working directory; `None` means the plan's folder.
     pub cwd: Option<Template>,
     /// Added to the environment.
-    pub env: BTreeMap<String, Template>,
+    pub env: BTreeMap<String, Value>,
     /// Rendered before launch.
     pub files: Vec<TemplateFile>,
     /// Program and arguments of the check of its configuration before each launch; empty for none.
@@ -194,7 +195,7 @@ impl Service {
             .iter()
             .chain(&self.check)
             .chain(&self.cwd)
-            .chain(self.env.values())
+            .chain(self.env.values().filter_map(Value::template))
             .chain(files)
             .chain(ready)
             .chain(&self.metrics)
@@ -333,7 +334,7 @@ pub struct Arm {
     /// [`LevelValue::Text`], so that `1024` reaches a command line as `1024`.
     pub levels: Vec<(String, LevelValue)>,
     /// Environment variables added to every service that is not shared.
-    pub env: BTreeMap<String, Template>,
+    pub env: BTreeMap<String, Value>,
     /// Arguments added to a service's or agent's command.
     pub args: BTreeMap<ServiceName, Vec<Template>>,
     /// Commands that replace those of services or agents.
@@ -371,7 +372,8 @@ impl Arm {
     fn templates(&self) -> impl Iterator<Item = &Template> {
         let words = self.args.values().chain(self.command.values()).flatten();
         let switch = self.switch.iter().flat_map(Switch::templates);
-        self.env.values().chain(words).chain(switch)
+        let env = self.env.values().filter_map(Value::template);
+        env.chain(words).chain(switch)
     }
 }
 

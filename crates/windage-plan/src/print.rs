@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
-use crate::{Stop, Template, Turn, defaults, units};
+use crate::{Stop, Template, Turn, Value, defaults, units};
 use toml_text::{Toml, duration, inline, list, quote, template};
 
 impl Plan {
@@ -251,9 +251,16 @@ fn templates(templates: &[Template]) -> String {
     list(templates.iter().map(template))
 }
 
-fn env(env: &BTreeMap<String, Template>) -> String {
-    inline(
-        env.iter()
-            .map(|(key, value)| (key.as_str(), template(value))),
-    )
+fn env(env: &BTreeMap<String, Value>) -> String {
+    inline(env.iter().map(|(key, value)| {
+        let text = match value {
+            // A `$` at the beginning is doubled in the file.
+            Value::Literal(literal) if literal.as_str().starts_with('$') => {
+                quote(&format!("${literal}"))
+            }
+            Value::Literal(literal) => template(literal),
+            Value::Environment { variable } => quote(&format!("${variable}")),
+        };
+        (key.as_str(), text)
+    }))
 }

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use windage_plan::{
-    Arrivals, Body, Field, HeaderValue, Host, Piece, Plan, Protocol, RowOrder, Starts, Template,
-    Tls,
+    Arrivals, Body, Field, Host, Piece, Plan, Protocol, RowOrder, Starts, Template, Tls, Value,
 };
 
 const MINIMAL: &str = include_str!("plans/minimal.toml");
@@ -86,7 +85,7 @@ fn flows_share_headers_and_override_them() {
     );
     assert_eq!(
         login.request.headers[1].1,
-        HeaderValue::Environment {
+        Value::Environment {
             variable: "SHOP_TOKEN".to_owned()
         },
         "secrets stay in the environment"

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use windage_model::{Backend, LevelValue, LoadModel, Metric, Order, Role};
 use windage_plan::{
-    Arrivals, Attach, BatchKind, Depth, Drops, HeaderValue, Interleaving, Length, OnDeath, Origin,
-    Plan, Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy, Turn,
+    Arrivals, Attach, BatchKind, Depth, Drops, Interleaving, Length, OnDeath, Origin, Plan,
+    Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy, Turn, Value,
 };
 
 const EVERYTHING: &str = include_str!("plans/everything.toml");
@@ -215,6 +215,20 @@ fn every_key_arrives() {
             path: Template::parse("/healthz")
         }
     );
+    let literal = |text| Value::Literal(Template::parse(text));
+    let variables = [
+        (
+            "DB_PASSWORD",
+            Value::Environment {
+                variable: "DB_SECRET".to_owned(),
+            },
+        ),
+        ("PRICE", literal("$FIVE")),
+        ("PATTERN", literal("a$b$")),
+    ];
+    for (key, value) in variables {
+        assert_eq!(app.env[key], value, "{key}");
+    }
     let file = &app.files[0];
     assert_eq!(
         (file.template.as_path(), file.to.as_path()),
@@ -247,7 +261,7 @@ fn every_key_arrives() {
     );
     assert_eq!(
         request.headers[1].1,
-        HeaderValue::Environment {
+        Value::Environment {
             variable: "API_TOKEN".to_owned()
         }
     );

@@ -6,10 +6,10 @@ use windage_model::LoadModel;
 
 use super::toml_text::{Toml, duration, inline, list, quote, template};
 use crate::load::{
-    AUTO, BatchKind, Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Request,
-    Starts, Step, Table, Tls,
+    AUTO, BatchKind, Body, Field, Flow, Iterations, Load, Piece, Protocol, Request, Starts, Step,
+    Table, Tls,
 };
-use crate::units;
+use crate::{Value, units};
 
 pub(super) fn print(out: &mut Toml, load: &Load) {
     out.table("[load]");
@@ -146,8 +146,8 @@ fn request_keys(request: &Request) -> Vec<(&'static str, String)> {
         Body::File { file, .. } => ("body_file", path(file)),
     });
     let headers = request.headers.iter().map(|(name, value)| match value {
-        HeaderValue::Literal(value) => (name.as_str(), template(value)),
-        HeaderValue::Environment { variable } => (name.as_str(), quote(&format!("${variable}"))),
+        Value::Literal(value) => (name.as_str(), template(value)),
+        Value::Environment { variable } => (name.as_str(), quote(&format!("${variable}"))),
     });
     let mut keys = vec![("request", quote(&line))];
     keys.extend(body);

@@ -14,8 +14,9 @@ use super::{agent, attach, drops, ports};
 use crate::plan::{
     Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
+use crate::value::sole_variable;
 use crate::wire::{self, Entries, PlanFile, Text};
-use crate::{Problem, Template, defaults};
+use crate::{Problem, Template, Value, defaults};
 
 /// The services, then the agents.
 pub(super) fn resolve_all(checker: &mut Checker<'_>, file: &PlanFile) -> Vec<Resolved> {
@@ -145,7 +146,7 @@ pub(super) fn env(
     checker: &mut Checker<'_>,
     entries: &Entries<Text>,
     site: impl Fn(&str) -> Site,
-) -> BTreeMap<String, Template> {
+) -> BTreeMap<String, Value> {
     let mut env = BTreeMap::new();
     for (key, value) in &entries.0 {
         if key.get_ref().is_empty() || key.get_ref().contains(['=', '\0']) {
@@ -156,12 +157,25 @@ pub(super) fn env(
                 "empty, or with `=` or NUL",
             ));
         }
-        env.insert(
-            key.get_ref().clone(),
-            checker.template(value, site(key.get_ref())),
-        );
+        let value = env_value(checker, value, site(key.get_ref()));
+        env.insert(key.get_ref().clone(), value);
     }
     env
+}
+
+/// `$NAME` as a whole stands for Windage's own variable; `$$` at the beginning is a literal `$`.
+fn env_value(checker: &mut Checker<'_>, value: &Text, site: Site) -> Value {
+    checker.no_nul(value);
+    let text = value.get_ref();
+    match (sole_variable(text), text.strip_prefix('$')) {
+        (Some(variable), _) => Value::Environment {
+            variable: variable.to_owned(),
+        },
+        (None, Some(literal)) if literal.starts_with('$') => {
+            Value::Literal(checker.placeholders_of(literal, value.span(), site))
+        }
+        (None, _) => Value::Literal(checker.placeholders_of(text, value.span(), site)),
+    }
 }
 
 fn origin(

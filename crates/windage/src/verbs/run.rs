@@ -23,7 +23,7 @@ use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::Watch;
 use plans::{directory_for, load_all, plan_of_run};
-pub(crate) use plans::{files, show_plan_error};
+pub(crate) use plans::{files, show_plan_error, show_plan_warnings};
 
 /// Measures every plan, or continues one run.
 pub(crate) fn run(flags: &RunFlags) -> Exit {
@@ -224,6 +224,7 @@ fn exit_of(result: &Result<Finished, LabError>, stops: bool) -> Exit {
             LabError::Unsupported(_)
             | LabError::Request { .. }
             | LabError::NotAllowed { .. }
+            | LabError::Variable { .. }
             | LabError::Placeholder { .. },
         ) => Exit::Usage,
         Err(_) => Exit::CouldNotMeasure,

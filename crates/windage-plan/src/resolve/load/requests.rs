@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::host::{Ground, check_url};
-use crate::load::{
-    Body, Flow, HTTP, HTTPS, HeaderValue, Protocol, Request, Step, environment_variable,
-};
+use crate::load::{Body, Flow, HTTP, HTTPS, Protocol, Request, Step};
 use crate::resolve::checker::{Checker, PAUSE};
 use crate::resolve::file::MAX_DATA_BYTES;
 use crate::resolve::site::Site;
+use crate::value::{environment_variable, sole_variable};
 use crate::wire::{self, Entries, Text};
-use crate::{Problem, Template, defaults};
+use crate::{Problem, Template, Value, defaults};
 
 /// No person writes more flows, or more steps of a flow.
 const MAX_FLOWS: usize = 1000;
@@ -22,7 +21,7 @@ const FRAMING_HEADERS: [&str; 4] = ["connection", "content-length", "host", "tra
 const NOT_IN_HTTP2: [&str; 3] = ["keep-alive", "proxy-connection", "upgrade"];
 const GRPC_HEADERS: [&str; 2] = ["content-type", "te"];
 
-type Headers = Vec<(String, HeaderValue)>;
+type Headers = Vec<(String, Value)>;
 
 /// The one request, or the flows.
 pub(super) fn resolve(
@@ -275,14 +274,14 @@ fn is_generators_own(name: &str, protocol: Protocol) -> bool {
         || protocol == Protocol::Grpc && GRPC_HEADERS.contains(&name)
 }
 
-fn header_value(checker: &mut Checker<'_>, value: &Text) -> HeaderValue {
+fn header_value(checker: &mut Checker<'_>, value: &Text) -> Value {
     let text = value.get_ref();
     if text.contains(|c: char| c.is_control() && c != '\t') {
         let message = "a header's value must be one line without control characters";
         checker.report(Problem::new(value.span(), message, "in this value"));
     }
     match environment_variable(text) {
-        Some(variable) if text.len() == variable.len() + 1 => HeaderValue::Environment {
+        Some(variable) if sole_variable(text).is_some() => Value::Environment {
             variable: variable.to_owned(),
         },
         Some(variable) => {
@@ -292,8 +291,8 @@ fn header_value(checker: &mut Checker<'_>, value: &Text) -> HeaderValue {
                     "put the whole value into the variable and write \"${variable}\""
                 )),
             );
-            HeaderValue::Literal(Template::parse(text))
+            Value::Literal(Template::parse(text))
         }
-        None => HeaderValue::Literal(checker.template(value, Site::Load)),
+        None => Value::Literal(checker.template(value, Site::Load)),
     }
 }

@@ -9,7 +9,7 @@ use windage_probe::System;
 use windage_probe::facility::{Lack, Trials, lacking};
 
 use crate::exit::Exit;
-use crate::verbs::run::{files, show_plan_error};
+use crate::verbs::run::{files, show_plan_error, show_plan_warnings};
 
 use super::finding::listed;
 
@@ -72,7 +72,10 @@ pub(super) fn look(
     let mut failed = false;
     for path in files(paths)? {
         match Plan::load(&path, Depth::Usual) {
-            Ok(plan) => plans.push(PlanNeeds::of(&path, &plan.agents, system, trials)),
+            Ok(plan) => {
+                show_plan_warnings(&path, &plan);
+                plans.push(PlanNeeds::of(&path, &plan.agents, system, trials));
+            }
             Err(error) => {
                 failed = true;
                 show_plan_error(&error);

@@ -78,7 +78,7 @@ fn flags_arrive_in_the_plan() {
         ids,
         [&["off".to_owned(), "control".to_owned()], &swept[..]].concat()
     );
-    let env = |key: &str| plan.arms[2].env.get(key).map(|value| value.as_str());
+    let env = |key: &str| plan.arms[2].env.get(key)?.template().map(|t| t.as_str());
     assert_eq!(env("A"), Some("say \"hi\" \\ \u{e9}"));
     assert_eq!(env("B.C"), Some("{sampling}"));
     assert_eq!(env("OTEL_EXPORTER_OTLP_ENDPOINT"), Some("{otlp_http}"));
@@ -200,7 +200,8 @@ fn service_and_generator_get_different_cores() {
 fn a_command_without_an_address_gets_a_port() {
     let plan = plan("--command '/usr/bin/my-app --fast'");
     assert_eq!(plan.name, "my-app");
-    assert_eq!(plan.services[0].env["PORT"].as_str(), "{port}");
+    let port = plan.services[0].env["PORT"].template();
+    assert_eq!(port.map(|port| port.as_str()), Some("{port}"));
     assert!(plan.services[0].addressed);
 }
 

@@ -23,7 +23,10 @@ pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
     for path in files(&flags.plans)? {
         match Plan::load(&path, depth) {
             Ok(mut plan) => match change(&mut plan, flags) {
-                Ok(()) => plans.push(plan),
+                Ok(()) => {
+                    show_plan_warnings(&path, &plan);
+                    plans.push(plan);
+                }
                 Err(why) => {
                     failed = true;
                     message::error(format_args!("{}: {why}", path.display()));
@@ -40,6 +43,12 @@ pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
 
 pub(crate) fn show_plan_error(error: &PlanError) {
     anstream::eprintln!("{}", error.render(message::colors_on_stderr()));
+}
+
+pub(crate) fn show_plan_warnings(path: &Path, plan: &Plan) {
+    for warning in plan.warnings() {
+        message::warning(format_args!("{}: {warning}", path.display()));
+    }
 }
 
 /// Replaces parts of the plan's design by flags; an error says why that is impossible.
