@@ -134,7 +134,7 @@ impl Keeper {
         let program = spawn.program.clone();
         let id = self.next_child;
         let (request, inherit) = resolve(spawn, id, &self.run_id)?;
-        let answer = self.ask(&Request::Spawn(request), inherit)?;
+        let answer = self.ask(&Request::Spawn(Box::new(request)), inherit)?;
         self.next_child += 1;
         match answer {
             Notice::Done => Ok(Child {
@@ -576,6 +576,8 @@ fn resolve(
         cgroups: cgroups.iter().map(|dir| dir.as_path().into()).collect(),
         cpus: spawn.cpus,
         inherits: spawn.inherit.is_some(),
+        user: spawn.user,
+        no_new_privs: spawn.no_new_privs,
     };
     Ok((request, spawn.inherit))
 }

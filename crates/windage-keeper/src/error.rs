@@ -192,14 +192,18 @@ fn remedy(step: Step, errno: i32) -> &'static str {
             "; no such file, or the interpreter that it names (its #! line, its ELF loader) is missing"
         }
         (Step::Exec, libc::ENOEXEC) => "; it is not a program for this machine and has no #! line",
-        (Step::Exec, libc::EACCES) => {
-            "; make it executable (chmod +x) on a file system not mounted noexec"
-        }
         (Step::Exec, libc::E2BIG) => "; shorten its arguments or environment",
         (Step::Directory, libc::ENOENT) => "; create the directory first",
         (Step::Log, libc::ENOENT) => "; create the log's directory first",
         (Step::Cgroup, libc::ENOENT) => "; create the cgroup first (mkdir)",
         (Step::Cgroup, libc::EACCES | libc::EPERM) => "; run as root, or have the cgroup delegated",
+        (Step::User, libc::EPERM) => {
+            "; run windage as root (CAP_SETUID, CAP_SETGID), or remove `user` from the plan"
+        }
+        (Step::Directory | Step::Exec, libc::EACCES) => {
+            "; its `user` must be allowed to enter that directory and to execute the program, which \
+             needs execute permission (chmod +x) and a file system not mounted noexec"
+        }
         (Step::Cpus, libc::EINVAL) => {
             "; name cores that are online and allowed (nproc, taskset -p $$)"
         }

@@ -231,7 +231,7 @@ impl Service {
     /// Carries out a request. An error means that Windage has ended.
     fn answer(&mut self, request: Request) -> Result<Notice, Errno> {
         Ok(match request {
-            Request::Spawn(spawn) => return self.spawn(spawn),
+            Request::Spawn(spawn) => return self.spawn(*spawn),
             Request::Signal {
                 child,
                 signal,
@@ -419,7 +419,21 @@ fn prepare(
             .map_err(LaunchError::at(Step::Cpus))?,
         fds,
         birth: Some((births, spawn.child)),
+        oom_score_adj: higher_oom_score().map(text).transpose()?,
+        user: spawn.user,
+        no_new_privs: spawn.no_new_privs,
     })
+}
+
+/// A higher inclination than the keeper's to be killed when memory runs out, so that the subject is
+/// killed before Windage; `None` where it is unknown or can't be higher.
+fn higher_oom_score() -> Option<Vec<u8>> {
+    const HIGHER_BY: i32 = 500;
+    const HIGHEST: i32 = 1000;
+    let text = std::fs::read_to_string("/proc/self/oom_score_adj").ok()?;
+    let own: i32 = text.trim().parse().ok()?;
+    let higher = (own + HIGHER_BY).min(HIGHEST);
+    (higher > own).then(|| higher.to_string().into_bytes())
 }
 
 fn cpu_set(cpus: &[u32]) -> Result<CpuSet, Errno> {

@@ -1,7 +1,7 @@
 //! Fork and exec. Everything that can allocate or fail is prepared before the fork; between fork
 //! and exec there are only async-signal-safe calls (`signal-safety(7)`).
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
@@ -12,6 +12,8 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2};
 use serde::{Deserialize, Serialize};
+
+use crate::Credentials;
 
 /// Descriptors are moved to this number and above, away from those that the child is given.
 const FIRST_FREE_FD: RawFd = 16;
@@ -29,18 +31,20 @@ pub(crate) enum Step {
     Cgroup,
     Cpus,
     Descriptors,
+    User,
     Directory,
     Exec,
 }
 
 impl Step {
-    const ALL: [Step; 8] = [
+    const ALL: [Step; 9] = [
         Step::Arguments,
         Step::Log,
         Step::Fork,
         Step::Cgroup,
         Step::Cpus,
         Step::Descriptors,
+        Step::User,
         Step::Directory,
         Step::Exec,
     ];
@@ -54,6 +58,7 @@ impl Step {
             Step::Cgroup => "entering the cgroup",
             Step::Cpus => "pinning it to its cores",
             Step::Descriptors => "passing its descriptors",
+            Step::User => "becoming its `user`",
             Step::Directory => "entering its working directory",
             Step::Exec => "executing it",
         }
@@ -98,6 +103,10 @@ pub(crate) struct Launch {
     pub(crate) fds: Vec<(OwnedFd, RawFd)>,
     /// Where the child announces its pid, and under which number.
     pub(crate) birth: Option<(OwnedFd, u64)>,
+    /// What it writes to its `oom_score_adj`; a refusal is not an error.
+    pub(crate) oom_score_adj: Option<CString>,
+    pub(crate) user: Option<Credentials>,
+    pub(crate) no_new_privs: bool,
 }
 
 impl Launch {
@@ -206,6 +215,13 @@ impl Launch {
                     return (Step::Descriptors, 0);
                 }
             }
+            // Before the change of user, after which the file would be root's.
+            if let Some(score) = &self.oom_score_adj {
+                write_whole(c"/proc/self/oom_score_adj", score);
+            }
+            if !self.become_user() {
+                return (Step::User, 0);
+            }
             if let Some(cwd) = &self.cwd
                 && libc::chdir(cwd.as_ptr()) != 0
             {
@@ -213,6 +229,39 @@ impl Launch {
             }
         }
         (Step::Exec, 0)
+    }
+
+    /// Groups first, because a user who is not root can't change them.
+    ///
+    /// # Safety
+    /// Only in the child of a fork.
+    unsafe fn become_user(&self) -> bool {
+        // SAFETY: async-signal-safe calls on numbers, and on a list that `self` owns.
+        unsafe {
+            if let Some(Credentials { uid, gid, groups }) = &self.user
+                && (libc::setgroups(groups.len(), groups.as_ptr()) != 0
+                    || libc::setresgid(*gid, *gid, *gid) != 0
+                    || libc::setresuid(*uid, *uid, *uid) != 0)
+            {
+                return false;
+            }
+            !self.no_new_privs || libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+        }
+    }
+}
+
+/// Writes a file that exists, if that is allowed.
+///
+/// # Safety
+/// Only in the child of a fork.
+unsafe fn write_whole(path: &CStr, text: &CStr) {
+    // SAFETY: async-signal-safe calls on strings that outlive them.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if file >= 0 {
+            libc::write(file, text.as_ptr().cast(), text.count_bytes());
+            libc::close(file);
+        }
     }
 }
 

@@ -48,6 +48,8 @@ use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 pub use client::Keeper;
 pub use error::KeeperError;
 pub use keeper::keeper_main;
@@ -135,6 +137,22 @@ pub struct Spawn {
     pub cpus: Option<Vec<u32>>,
     /// Becomes descriptor 3 of the process, with [`CONTROL_FD_VARIABLE`] set to 3.
     pub inherit: Option<OwnedFd>,
+    /// The user that it becomes, which needs root; `None` for the keeper's own.
+    pub user: Option<Credentials>,
+    /// Whether no program that it executes can gain privileges (`PR_SET_NO_NEW_PRIVS`).
+    pub no_new_privs: bool,
+}
+
+/// A user by number, with all groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Credentials {
+    /// The user.
+    pub uid: u32,
+    /// The primary group.
+    pub gid: u32,
+    /// The supplementary groups.
+    pub groups: Vec<u32>,
 }
 
 /// A process that was started, in a session and process group of its own.

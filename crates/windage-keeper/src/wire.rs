@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::launch::Step;
-use crate::{Exit, ExitStatusKind};
+use crate::{Credentials, Exit, ExitStatusKind};
 
 /// The largest message, in bytes of JSON.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
@@ -18,7 +18,7 @@ pub(crate) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub(crate) enum Request {
     /// Start a process; the descriptor to inherit comes with the message's first byte.
-    Spawn(SpawnRequest),
+    Spawn(Box<SpawnRequest>),
     /// Signal a child, or its whole process group.
     Signal {
         child: u64,
@@ -45,6 +45,8 @@ pub(crate) struct SpawnRequest {
     pub(crate) cgroups: Vec<Bytes>,
     pub(crate) cpus: Option<Vec<u32>>,
     pub(crate) inherits: bool,
+    pub(crate) user: Option<Credentials>,
+    pub(crate) no_new_privs: bool,
 }
 
 /// From the keeper: answers in the order of requests, and exits at any time in between.

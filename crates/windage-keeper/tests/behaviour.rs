@@ -8,14 +8,17 @@ mod ground;
 mod skip;
 
 use std::fs;
+use std::fs::Permissions;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use ground::{assert_gone, containments, eventually, keeper, living, log, marker, service};
 use windage_keeper::{
-    Child, Containment, ExitStatusKind, Keeper, KeeperError, KeeperOptions, MAX_CHILDREN, Spawn,
+    Child, Containment, Credentials, ExitStatusKind, Keeper, KeeperError, KeeperOptions,
+    MAX_CHILDREN, Spawn,
 };
 
 use crate::skip::skip;
@@ -75,6 +78,76 @@ fn the_environment_is_the_given_one() {
         assert_eq!(lines.len(), 3, "{text}");
         assert_eq!(lines[..2], ["GREETING=hello µ", "PATH=/usr/bin:/bin"]);
         assert!(lines[2].starts_with("WINDAGE_RUN=mark-"), "{text}");
+    });
+}
+
+#[test]
+fn a_process_becomes_its_user_and_is_killed_before_the_keeper() {
+    const NOBODY: Credentials = Credentials {
+        uid: 65534,
+        gid: 65533,
+        groups: Vec::new(),
+    };
+    if !nix::unistd::geteuid().is_root() {
+        skip(
+            "windage-keeper users",
+            "not root: can't become another user",
+        );
+        return;
+    }
+    let score = fs::read_to_string("/proc/self/oom_score_adj").unwrap();
+    let own: i32 = score.trim().parse().unwrap();
+    let higher = format!("score {}\n", (own + 500).min(1000));
+    let print = "cat /proc/self/status; echo score $(cat /proc/self/oom_score_adj)";
+    each(|keeper, dir| {
+        let may_enter = |mode| fs::set_permissions(dir, Permissions::from_mode(mode)).unwrap();
+        may_enter(0o711);
+        let user = Credentials {
+            groups: vec![65533, 4711],
+            ..NOBODY
+        };
+        let of_user = ["\t65534"; 4].concat();
+        let of_group = ["\t65533"; 4].concat();
+        let table = [
+            (
+                Some(user),
+                true,
+                format!("Uid:{of_user}\nGid:{of_group}\n"),
+                "Groups:\t4711 65533",
+                "CapPrm:\t0000000000000000",
+                "NoNewPrivs:\t1",
+            ),
+            (
+                None,
+                false,
+                "Uid:\t0\t0\t0\t0\n".to_owned(),
+                "Groups:\t",
+                "CapPrm:\t",
+                "NoNewPrivs:\t0",
+            ),
+        ];
+        for (user, no_new_privs, ids, groups, capabilities, privileges) in table {
+            fs::write(dir.join("log"), "").unwrap();
+            let spawn = Spawn {
+                user,
+                no_new_privs,
+                ..shell(dir, print)
+            };
+            assert_eq!(run(keeper, spawn), ExitStatusKind::Code(0));
+            let status = log(dir);
+            for part in [&ids, groups, capabilities, privileges, &higher] {
+                assert!(status.contains(part), "{status} lacks {part:?}");
+            }
+        }
+        may_enter(0o700);
+        let spawn = Spawn {
+            user: Some(NOBODY),
+            ..shell(dir, print)
+        };
+        let error = keeper.spawn(spawn).unwrap_err().to_string();
+        for part in ["working directory", "Permission denied", "`user`"] {
+            assert!(error.contains(part), "{error}");
+        }
     });
 }
 

@@ -29,6 +29,8 @@ pub(crate) fn run_shell(
         cgroups: Vec::new(),
         cpus: None,
         inherit: None,
+        user: None,
+        no_new_privs: false,
     })?;
     see_through(keeper, &child, within, interrupted)
 }

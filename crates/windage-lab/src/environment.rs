@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 use windage_keeper::Spawn;
 use windage_plan::{Arm, Service, Value};
@@ -15,6 +16,7 @@ use windage_plan::{Arm, Service, Value};
 use crate::LabError;
 use crate::names::Names;
 use crate::resident::self_report::About;
+use crate::user::Account;
 use crate::variables::missing;
 
 /// The variable that holds the padding.
@@ -24,15 +26,22 @@ const PAGE_BYTES: usize = 4096;
 /// The stack also holds a pointer to each string.
 const POINTER_BYTES: usize = size_of::<usize>();
 
+/// The variables of Windage's environment that a service with a clean one gets; also all `LC_*`.
+const KEPT: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
+
 /// Windage's own environment, then the service's, then the arm's; later values win. What an arm
 /// adds is for its services, not for its agents.
 pub(crate) fn environment(
     service: &Service,
+    user: Option<&Account>,
     arm: Option<&Arm>,
     names: &Names,
     of: &str,
 ) -> Result<Vec<(OsString, OsString)>, LabError> {
-    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let users = user.map(Account::variables).unwrap_or_default();
+    let inherited = std::env::vars_os().chain(users);
+    let is_kept = |(name, _): &(OsString, OsString)| !service.clean_env || is_kept(name);
+    let mut environment: BTreeMap<OsString, OsString> = inherited.filter(is_kept).collect();
     let is_agent = |arm: &&Arm| arm.agents.contains(&service.name);
     let of_arm = arm.into_iter().filter(|arm| !is_agent(arm));
     let of_arm = of_arm.flat_map(|arm| &arm.env);
@@ -45,6 +54,10 @@ pub(crate) fn environment(
         environment.insert(key.into(), value);
     }
     Ok(environment.into_iter().collect())
+}
+
+fn is_kept(name: &OsStr) -> bool {
+    KEPT.iter().any(|kept| name == *kept) || name.as_bytes().starts_with(b"LC_")
 }
 
 /// The size of a process's environment.
@@ -105,6 +118,8 @@ mod tests {
             cgroups: Vec::new(),
             cpus: None,
             inherit: None,
+            user: None,
+            no_new_privs: false,
         }
     }
 

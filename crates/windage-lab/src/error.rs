@@ -154,6 +154,16 @@ pub enum LabError {
         /// The variable, without `$`.
         variable: String,
     },
+    /// A service can't run as its user.
+    #[error("service `{service}` can't run as its `user`, `{user}`: {why}")]
+    User {
+        /// Its name in the plan.
+        service: String,
+        /// The user.
+        user: String,
+        /// The reason, and what to do.
+        why: String,
+    },
     /// The load's request is not valid after its placeholders are filled.
     #[error("`load.request` for arm `{arm}`: {why}")]
     Request {

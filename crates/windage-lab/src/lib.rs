@@ -47,6 +47,7 @@ mod stop;
 mod stretch;
 mod target;
 mod turn_length;
+mod user;
 mod variables;
 mod warnings;
 
@@ -56,3 +57,4 @@ pub use manifest::of as manifest_of;
 pub use order::RunOrder;
 pub use run::{Finished, RunOptions, resume, run, run_order};
 pub use stop::Stopping;
+pub use user::invoking_user;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::geteuid;
 use windage_keeper::Spawn;
 use windage_plan::{Arm, Origin, Service, Template};
 use windage_probe::cgroup::ArmCgroup;
@@ -17,6 +18,7 @@ use crate::log_tail::{last_lines, read_end};
 use crate::names::Names;
 use crate::process_set::{Ground, Instance};
 use crate::rendered::Rendered;
+use crate::user::{Account, account};
 
 /// How long a check may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(30);
@@ -41,8 +43,14 @@ pub(crate) fn prepare(
     log: &Path,
 ) -> Result<Prepared, LabError> {
     let (name, of) = (service.name.as_str(), instance.name.as_str());
+    let user = if instance.are_agents {
+        None
+    } else {
+        account(service)?
+    };
     let dir = ground.run.work_dir(ground.launch, of, name);
-    make_dir(&dir)?;
+    let owner = user.as_ref().map(Account::owner);
+    ground.run.make_work_dir(&dir, owner)?;
     // A service may have another working directory than Windage.
     let dir = std::path::absolute(&dir).map_err(|source| LabError::Write { path: dir, source })?;
     if let Some(parent) = log.parent() {
@@ -62,7 +70,8 @@ pub(crate) fn prepare(
         Some(template) => ground.plan.folder.join(names.fill(template, name, of)?),
         None => ground.plan.folder.clone(),
     };
-    let env = environment(service, arm, &names, of)?;
+    let env = environment(service, user.as_ref(), arm, &names, of)?;
+    let is_root = user.is_none() && geteuid().is_root();
     let spawn = |words: Vec<String>, log: PathBuf, cgroups| {
         let (program, args) = words.split_first().ok_or_else(|| {
             LabError::Unsupported(format!("service `{name}` has an empty command"))
@@ -76,6 +85,8 @@ pub(crate) fn prepare(
             cgroups,
             cpus: service.cpus.clone(),
             inherit: None,
+            user: user.as_ref().map(|user| user.credentials.clone()),
+            no_new_privs: !instance.are_agents && !is_root,
         })
     };
     let check = match service.check.as_slice() {

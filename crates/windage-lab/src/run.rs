@@ -21,8 +21,9 @@ use crate::order::RunOrder;
 use crate::pin::Pinned;
 use crate::rig::{RealRig, Setting, attaching, profile, sets_of};
 use crate::stop::replay;
+use crate::user::invoking_user;
 use crate::warnings::bpf_left_behind;
-use crate::{LabError, Stopping, host_json, manifest, needs, variables};
+use crate::{LabError, Stopping, host_json, manifest, needs, user, variables};
 
 /// What a run needs in addition to its plan.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ pub fn run(
     look(plan)?;
     let access = Access {
         is_shared: options.is_shared,
-        owner: None,
+        owner: invoking_user(),
     };
     RunDir::make(&options.directory, access)?;
     let order = run_order(plan);
@@ -156,7 +157,8 @@ pub fn resume(
 /// Checks, before anything is launched or written, what a plan needs of this machine.
 fn look(plan: &Plan) -> Result<(), LabError> {
     needs::look(plan)?;
-    variables::look(plan)
+    variables::look(plan)?;
+    user::look(plan)
 }
 
 /// The run order of a plan.

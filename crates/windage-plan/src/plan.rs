@@ -160,6 +160,11 @@ pub struct Service {
     pub cwd: Option<Template>,
     /// Added to the environment.
     pub env: BTreeMap<String, Value>,
+    /// Whether it gets only a few variables of Windage's environment; otherwise it gets all.
+    pub clean_env: bool,
+    /// The name or number of the user that it runs as; `None` for the one who invoked Windage. An
+    /// agent always runs as Windage does.
+    pub user: Option<String>,
     /// Rendered before launch.
     pub files: Vec<TemplateFile>,
     /// Program and arguments of the check of its configuration before each launch; empty for none.

@@ -110,6 +110,8 @@ fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) 
     // Services that are already running have no environment or files, and are not stopped.
     if matches!(service.origin, Origin::Command(_)) {
         out.entry("env", env(&service.env));
+        out.entry("clean_env", service.clean_env);
+        out.optional("user", service.user.as_deref().map(quote));
         out.entry("files", list(files));
         out.entry("ports", list(service.ports.iter().map(|port| quote(port))));
         let check = &service.check;

@@ -90,6 +90,8 @@ pub(crate) struct Service {
     pub(crate) cwd: Option<Text>,
     #[serde(default)]
     pub(crate) env: Entries<Text>,
+    pub(crate) clean_env: Option<Spanned<bool>>,
+    pub(crate) user: Option<Text>,
     #[serde(default)]
     pub(crate) files: Vec<TemplateFile>,
     pub(crate) check: Option<Spanned<Vec<Text>>>,

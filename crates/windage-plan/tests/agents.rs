@@ -261,6 +261,7 @@ fn arms_with_agents_share_processes_by_default() {
 // `[[agent]]`.
 mistakes! {
     an_agent_that_is_shared: "needs = [\"bpf\", \"uprobe\"]" => "shared = true";
+    an_agent_of_a_user: "needs = [\"bpf\", \"uprobe\"]" => "user = \"nobody\"";
     an_agent_that_is_attached_to: "command = [\"bpftrace\", \"probe.bt\"]" => "attach = { pid = 4711 }";
     an_agent_without_a_command: "command = [\"bpftrace\", \"probe.bt\"]\n" => "";
     a_need_that_nobody_knows: "\"uprobe\"]" => "\"uprobes\"]";

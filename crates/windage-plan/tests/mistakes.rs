@@ -65,6 +65,7 @@ mistakes! {
     interest_of_all: "for = \"60s\"" => "for = \"60s\"\nmargin = \"100%\"";
     bad_pattern: "http = \"/\"" => "log = \"ready (\"";
     ready_twice: "http = \"/\"" => "http = \"/\", tcp = true";
+    a_user_of_no_name: "ready =" => "user = \"-u root\"\nready =";
     secret_beside_text: "rate =" => "headers = { Authorization = \"Bearer $TOKEN\" }\nrate =";
 }
 
@@ -277,6 +278,7 @@ mistakes! {
     file_outside: "ready =" => "files = [{ template = \"nginx.conf\", to = \"../app.conf\" }]\nready =",
         "[load]" => "[[service]]\nname = \"origin\"\ncommand = [\"origin\", \"{port}\"]\n\n[load]";
     check_of_nothing: "ready =" => "check = []\nready =";
+    user_of_what_is_running: "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { pid = 4711 }\nlisten = \"127.0.0.1:80\"\nuser = \"nobody\"\nclean_env = true";
     check_of_what_is_running: "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { url = \"http://127.0.0.1:80\" }\ncheck = [\"bin/app\", \"-t\"]\nports = [\"admin\"]";
     port_by_number: "ready =" => "ports = [\"9901\", \"admin\", \"admin\"]\nready =",
         "\"{listen}\"" => "\"{listen}\", \"{port.admin}\", \"{port.9901}\"";

@@ -229,6 +229,11 @@ fn every_key_arrives() {
     for (key, value) in variables {
         assert_eq!(app.env[key], value, "{key}");
     }
+    assert_eq!(
+        (app.clean_env, app.user.as_deref()),
+        (true, Some("www-data"))
+    );
+    assert_eq!((origin.clean_env, origin.user.as_deref()), (false, None));
     let file = &app.files[0];
     assert_eq!(
         (file.template.as_path(), file.to.as_path()),

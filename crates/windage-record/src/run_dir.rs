@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_files::Access;
+use windage_files::{Access, Owner};
 
 use crate::{Manifest, RecordError, whole_file};
 
@@ -192,11 +192,30 @@ impl RunDir {
         self.path.join(LOGS).join(name)
     }
 
-    /// The directory of a service (`{dir}` in a plan); the caller creates it.
+    /// The directory of a service (`{dir}` in a plan); [`RunDir::make_work_dir`] creates it.
     #[must_use]
     pub fn work_dir(&self, launch: u32, instance: &str, service: &str) -> PathBuf {
         let name = format!("{launch}+{}+{}", path_part(instance), path_part(service));
         self.path.join(WORK).join(name)
+    }
+
+    /// Creates the directory of a service. Where it belongs to another user than the run, that user
+    /// may enter the directories above it, but list and read nothing there.
+    ///
+    /// # Errors
+    /// When it can't be created or given to that user.
+    pub fn make_work_dir(&self, directory: &Path, owner: Option<Owner>) -> Result<(), RecordError> {
+        let make = || {
+            windage_files::create_dir(directory)?;
+            windage_files::give(directory, owner)?;
+            let of_run = windage_files::owner(&self.path)?;
+            if owner.is_some_and(|owner| owner.uid != of_run.uid) {
+                windage_files::let_enter(&self.path)?;
+                windage_files::let_enter(&self.path.join(WORK))?;
+            }
+            Ok(())
+        };
+        make().map_err(RecordError::io("create", directory))
     }
 
     /// Atomically writes or replaces a file of the run, such as `analysis.json`.

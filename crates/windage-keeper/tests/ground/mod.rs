@@ -59,6 +59,8 @@ pub(crate) fn service(dir: &Path, args: &[&str]) -> Spawn {
         cgroups: Vec::new(),
         cpus: None,
         inherit: None,
+        user: None,
+        no_new_privs: false,
     }
 }
 

@@ -346,6 +346,8 @@ impl Profiling<'_> {
             cgroups: Vec::new(),
             cpus: self.setting.plan.load.cpus.clone(),
             inherit: None,
+            user: None,
+            no_new_privs: false,
         });
         match spawned {
             Ok(child) => Ok(Ok(child)),

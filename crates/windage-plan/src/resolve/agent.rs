@@ -56,6 +56,13 @@ fn refuse_keys_of_services(checker: &mut Checker<'_>, agent: &wire::Service) {
                 .help("remove `shared`; or make this a [[service]], which runs for all arms"),
         );
     }
+    if let Some(user) = &agent.user {
+        let message = "an agent can't have a `user`: it runs as the user that runs Windage";
+        checker.report(
+            Problem::new(user.span(), message, "not for agents")
+                .help("remove `user`, or make its own command change the user"),
+        );
+    }
     if let Some(attach) = &agent.attach {
         let message = "an agent can't be already running: Windage launches it and ends it again";
         checker.report(

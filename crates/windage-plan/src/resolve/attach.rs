@@ -101,6 +101,8 @@ pub(super) fn refuse_launch_keys(
         ("check", service.check.as_ref().map(Spanned::span)),
         ("cwd", service.cwd.as_ref().map(Text::span)),
         ("env", service.env.0.first().map(|(key, _)| key.span())),
+        ("clean_env", service.clean_env.as_ref().map(Spanned::span)),
+        ("user", service.user.as_ref().map(Text::span)),
         (
             "files",
             service.files.first().map(|file| file.template.span()),

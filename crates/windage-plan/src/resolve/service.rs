@@ -126,6 +126,8 @@ fn resolve(
             .as_ref()
             .map(|cwd| checker.template(cwd, site(Part::Whole))),
         env: env(checker, &service.env, |key| site(Part::Env(key.to_owned()))),
+        clean_env: service.clean_env.as_ref().is_some_and(|c| *c.get_ref()),
+        user: user(checker, service.user.as_ref()),
         files: files(checker, index, &service.files),
         check: check(checker, index, service.check.as_ref()),
         cpus: checker.cpus(service.cpus.as_ref()),
@@ -176,6 +178,21 @@ fn env_value(checker: &mut Checker<'_>, value: &Text, site: Site) -> Value {
         }
         (None, _) => Value::Literal(checker.placeholders_of(text, value.span(), site)),
     }
+}
+
+/// Whether there is such a user is known only where the plan is run.
+fn user(checker: &mut Checker<'_>, user: Option<&Text>) -> Option<String> {
+    let user = user?;
+    let name = user.get_ref();
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+    if name.is_empty() || name.starts_with('-') || !name.bytes().all(allowed) {
+        let message = format!("`{name}` can't name a user");
+        checker.report(
+            Problem::new(user.span(), message, "not a user")
+                .help("give the name or the number of a user, such as \"nobody\" or \"1000\""),
+        );
+    }
+    Some(name.clone())
 }
 
 fn origin(

@@ -225,6 +225,7 @@ fn exit_of(result: &Result<Finished, LabError>, stops: bool) -> Exit {
             | LabError::Request { .. }
             | LabError::NotAllowed { .. }
             | LabError::Variable { .. }
+            | LabError::User { .. }
             | LabError::Placeholder { .. },
         ) => Exit::Usage,
         Err(_) => Exit::CouldNotMeasure,

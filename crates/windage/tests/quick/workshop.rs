@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write as _};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -78,14 +79,35 @@ impl Workshop {
         self.start_with(args, &[], Stdio::piped())
     }
 
+    /// Starts Windage in this directory as another user, who must be allowed to write there.
+    pub(crate) fn start_as(&self, user: u32, args: &[&str]) -> Going {
+        let as_user = |command: &mut Command| {
+            command.uid(user).gid(user);
+        };
+        self.start_changed(args, Stdio::null(), as_user)
+    }
+
     fn start_with(&self, args: &[&str], env: &[(&str, &str)], stdin: Stdio) -> Going {
+        let with_env = |command: &mut Command| {
+            command.envs(env.iter().copied());
+        };
+        self.start_changed(args, stdin, with_env)
+    }
+
+    fn start_changed(
+        &self,
+        args: &[&str],
+        stdin: Stdio,
+        change: impl FnOnce(&mut Command),
+    ) -> Going {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let output = ["stdout", "stderr"].map(|name| self.dir().join(format!("{name}-{number}")));
         let file = |path: &PathBuf| File::create(path).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_windage"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windage"));
+        change(&mut command);
+        let child = command
             .args(args)
-            .envs(env.iter().copied())
             .current_dir(self.dir())
             .stdin(stdin)
             .stdout(file(&output[0]))
