@@ -25,6 +25,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
         plan: plan.name.clone(),
         about: plan.about.clone(),
         plan_folder: plan.folder.clone(),
+        resolved_sha256: Some(Manifest::hash_of(&plan.to_resolved_toml())),
         command: options.command.clone(),
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)

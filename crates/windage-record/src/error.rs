@@ -57,6 +57,28 @@ pub enum RecordError {
         /// What is wrong with it.
         why: String,
     },
+    /// The resolved plan is not the one that the run began with.
+    #[error(
+        "{path} is not the plan that the run began with: {why}; a run can only be resumed with its \
+         own plan, so measure the new one in a new run"
+    )]
+    OtherPlan {
+        /// The file.
+        path: PathBuf,
+        /// How that is known.
+        why: &'static str,
+    },
+    /// Others than root and the invoking user can have written the run.
+    #[error(
+        "{path} {why}, so root does not execute the plan of this run; resume it as its owner, or, \
+         if you trust all of it, take it over first (`chown -R` to yourself, `chmod -R go-w`)"
+    )]
+    OthersWrite {
+        /// The file or directory.
+        path: PathBuf,
+        /// Who can have.
+        why: String,
+    },
     /// A record of the journal is intact but unknown to this version.
     #[error(
         "{path}: the record of kind {kind} at byte {offset} cannot be read ({why}); the run was \

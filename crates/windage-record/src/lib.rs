@@ -21,6 +21,7 @@ mod profiles;
 mod run_dir;
 mod state;
 mod times;
+mod trust;
 mod whole_file;
 mod wire;
 mod writer;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use sha2::{Digest, Sha256};
 use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Order, Role};
 
 /// The format of a run directory, stored in its manifest and in its journal; no other is read.
@@ -24,6 +25,9 @@ pub struct Manifest {
     pub about: Option<String>,
     /// The plan's folder, used again when the run is resumed.
     pub plan_folder: PathBuf,
+    /// The [hash](Manifest::hash_of) of the resolved plan; `None` if the run was made by a version
+    /// that did not record it.
+    pub resolved_sha256: Option<String>,
     /// The command line that started the run, with secrets removed.
     pub command: String,
     /// When the run began, in nanoseconds since 1970 (UTC).
@@ -199,6 +203,13 @@ pub struct StopScope {
 }
 
 impl Manifest {
+    /// The SHA-256 of a resolved plan, in hexadecimal digits.
+    #[must_use]
+    pub fn hash_of(resolved_text: &str) -> String {
+        let digest = Sha256::digest(resolved_text);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The number of loads that rounds take turns with.
     #[must_use]
     pub fn loads(&self) -> usize {

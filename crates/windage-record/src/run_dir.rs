@@ -14,7 +14,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 /// The manifest of a thousand arms has less than a megabyte.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 const PLAN: &str = "plan.toml";
-const RESOLVED: &str = "resolved.toml";
+pub(crate) const RESOLVED: &str = "resolved.toml";
 const HOST: &str = "host.json";
 pub(crate) const LOCK: &str = "lock";
 const LOGS: &str = "logs";

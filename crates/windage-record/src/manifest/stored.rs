@@ -92,6 +92,8 @@ struct StoredManifest {
     plan: String,
     about: Option<String>,
     plan_folder: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resolved_sha256: Option<String>,
     command: String,
     started: String,
     seed: u64,
@@ -225,6 +227,7 @@ impl From<&Manifest> for StoredManifest {
             plan: manifest.plan.clone(),
             about: manifest.about.clone(),
             plan_folder: manifest.plan_folder.clone(),
+            resolved_sha256: manifest.resolved_sha256.clone(),
             command: manifest.command.clone(),
             started: humantime::format_rfc3339_nanos(manifest.started()).to_string(),
             seed: manifest.seed,
@@ -250,6 +253,7 @@ impl TryFrom<StoredManifest> for Manifest {
             plan: stored.plan,
             about: stored.about,
             plan_folder: stored.plan_folder,
+            resolved_sha256: stored.resolved_sha256,
             command: stored.command,
             started_unix_ns: started
                 .ok_or_else(|| format!("`started` is not a time: `{}`", stored.started))?,

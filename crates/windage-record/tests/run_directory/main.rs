@@ -14,3 +14,4 @@ mod profiles;
 mod resume;
 mod round_trip;
 mod samples;
+mod trust;

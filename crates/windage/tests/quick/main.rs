@@ -37,6 +37,7 @@ mod shell_agents;
 mod sink_verb;
 mod skip;
 mod stops;
+mod trust;
 mod users;
 mod verbs;
 mod whole_run;

@@ -124,6 +124,13 @@ fn under_sudo_subjects_and_files_belong_to_the_invoking_user() {
         let expected = if is_made_by_root { 0 } else { NOBODY };
         assert_eq!(owner(&path), expected, "{}", path.display());
     }
+    // The invoking user's own run is trusted, even though Windage is root.
+    shop.start(&["run", "--resume", &shop.run], &env)
+        .end()
+        .code(0);
+    // Without sudo, root does not trust it.
+    let args = ["run", "--resume", &shop.run];
+    shop.windage(&args).code(2).says(&["belongs to user 65534"]);
 }
 
 #[test]

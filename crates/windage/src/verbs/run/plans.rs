@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use nix::unistd::geteuid;
 use windage_plan::{Depth, Length, Plan, PlanError, Stop};
 use windage_record::RunDir;
 
@@ -118,10 +119,13 @@ pub(super) fn directory_for(plan: &Plan, out: Option<&Path>, several: bool) -> P
     }
 }
 
-/// The resolved plan of an existing run.
+/// The resolved plan of an existing run, which is trusted: it will be executed.
 pub(super) fn plan_of_run(directory: &Path) -> Result<Plan, Exit> {
     let read = RunDir::open(directory).and_then(|run| {
-        let text = run.resolved_text()?;
+        if geteuid().is_root() {
+            run.check_writers(windage_lab::invoking_user())?;
+        }
+        let text = run.plan_to_resume()?;
         Ok((text, run.manifest().plan_folder.clone()))
     });
     let (text, folder) = read.map_err(|error| {
