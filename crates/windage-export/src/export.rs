@@ -46,7 +46,11 @@ pub enum ExportError {
 
 impl From<csv::Error> for ExportError {
     fn from(error: csv::Error) -> ExportError {
-        ExportError::Output(error.into())
+        // The conversion in the `csv` crate hides which I/O error it was.
+        ExportError::Output(match error.into_kind() {
+            csv::ErrorKind::Io(error) => error,
+            refused => io::Error::other(format!("{refused:?}")),
+        })
     }
 }
 
@@ -54,7 +58,14 @@ impl ExportError {
     /// Whether the reader of the output has ended, as `head` does.
     #[must_use]
     pub fn is_broken_pipe(&self) -> bool {
-        matches!(self, ExportError::Output(of) if of.kind() == io::ErrorKind::BrokenPipe)
+        let error = match self {
+            ExportError::Output(error) => Some(error),
+            ExportError::Parquet(parquet::errors::ParquetError::External(source)) => {
+                source.downcast_ref()
+            }
+            ExportError::Record(_) | ExportError::Parquet(_) => None,
+        };
+        error.is_some_and(|error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 

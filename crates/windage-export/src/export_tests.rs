@@ -165,3 +165,36 @@ fn several_runs_make_one_table() {
         "one heading, and two blocks of three arms in each run"
     );
 }
+
+/// A pipe that `head` has closed.
+struct Closed;
+
+impl Write for Closed {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_recognized() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(&dir.path().join("run"));
+    for table in TABLES {
+        for encoding in [Encoding::Csv, Encoding::Parquet] {
+            let written = || {
+                let mut export = Export::create(table, encoding, Closed)?;
+                // More than the writers buffer.
+                for _ in 0..500 {
+                    export.add(&run)?;
+                }
+                export.finish()
+            };
+            let error: ExportError = written().unwrap_err();
+            assert!(error.is_broken_pipe(), "{table:?} {encoding:?}: {error}");
+        }
+    }
+}
