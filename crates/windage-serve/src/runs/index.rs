@@ -3,12 +3,12 @@
 //! The run directories are the source. The index can be deleted at any time, and is deleted when it
 //! is damaged.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::row::Row;
 use super::stamps::Seen;
@@ -17,6 +17,10 @@ use super::stamps::Seen;
 pub(crate) const FILE_NAME: &str = ".windage-index.sqlite";
 /// The version of the tables; it changes with them and with [`Row`].
 const VERSION: i64 = 2;
+/// Marks a database as an index of windage: "wndg", SQLite's `application_id`.
+const APPLICATION_ID: i32 = i32::from_be_bytes(*b"wndg");
+/// Where SQLite's file format has the application id, in the file's header.
+const APPLICATION_ID_AT: usize = 68;
 /// How long another server on the same directory may lock the index.
 const BUSY_FOR: Duration = Duration::from_secs(1);
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY NOT NULL, stamps TEXT NOT NULL, \
@@ -36,10 +40,12 @@ pub(crate) struct Index(Option<Connection>);
 
 /// Why a file can't serve as an index.
 enum Unusable {
+    /// It is not an index, and must be left alone.
+    Foreign,
     /// Its content is unusable.
     Content(String),
-    /// It can't be read or written.
-    Access(rusqlite::Error),
+    /// It can't be read or written, for this reason.
+    Access(String),
 }
 
 impl Index {
@@ -48,13 +54,14 @@ impl Index {
         let path = directory.join(FILE_NAME);
         match open(&path) {
             Ok((index, known, unwritable)) => {
-                let note = unwritable.map(|error| in_memory(&path, &error));
+                let note = unwritable.map(|error| in_memory(&path, &error.to_string()));
                 (index, known, note)
             }
             Err(Unusable::Access(error)) => {
                 (Index(None), Vec::new(), Some(in_memory(&path, &error)))
             }
             Err(Unusable::Content(why)) => rebuilt(&path, &why),
+            Err(Unusable::Foreign) => (Index(None), Vec::new(), Some(foreign(&path))),
         }
     }
 
@@ -101,7 +108,7 @@ impl Index {
         };
         let path = connection.path().unwrap_or(FILE_NAME).to_owned();
         self.0 = None;
-        Err(in_memory(Path::new(&path), &error))
+        Err(in_memory(Path::new(&path), &error.to_string()))
     }
 }
 
@@ -125,9 +132,17 @@ pub fn reopen_index(directory: &Path) -> (usize, Option<String>) {
     (known.len(), note)
 }
 
-fn in_memory(path: &Path, error: &rusqlite::Error) -> String {
+fn in_memory(path: &Path, error: &str) -> String {
     let path = path.display();
     format!("{path} can't be written ({error}); the list of runs is kept in memory only")
+}
+
+fn foreign(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "{path} is no index of windage but a database of another program: it is left alone, and \
+         the list of runs is kept in memory only; move it elsewhere"
+    )
 }
 
 /// Replaces an unusable index with a new one.
@@ -165,8 +180,18 @@ fn delete(path: &Path) -> io::Result<()> {
 /// The content of the index at that path, which is created if missing; and why it can't be written,
 /// if it is read-only.
 fn open(path: &Path) -> Result<(Index, Vec<Known>, Option<rusqlite::Error>), Unusable> {
-    let connection = Connection::open(path)?;
+    // Before SQLite opens it, which may recover a journal and thereby change the file.
+    if is_foreign(path).map_err(|error| Unusable::Access(error.to_string()))? {
+        return Err(Unusable::Foreign);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_FOR)?;
+    // Others who can write to the directory could put functions into the index's schema.
+    connection.pragma_update(None, "trusted_schema", "OFF")?;
     // If the process is killed, the database stays intact. A power loss may damage it; then it is
     // rebuilt.
     connection.pragma_update(None, "synchronous", "OFF")?;
@@ -187,6 +212,21 @@ fn open(path: &Path) -> Result<(Index, Vec<Known>, Option<rusqlite::Error>), Unu
     })
 }
 
+/// Whether the file is a database without the index's application id. Links are refused by SQLite.
+fn is_foreign(path: &Path) -> io::Result<bool> {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    if !is_file {
+        return Ok(false);
+    }
+    let mut header = Vec::new();
+    let end = APPLICATION_ID_AT + size_of::<i32>();
+    File::open(path)?
+        .take(end as u64)
+        .read_to_end(&mut header)?;
+    let id = header.get(APPLICATION_ID_AT..end);
+    Ok(header.starts_with(b"SQLite format 3\0") && id != Some(&APPLICATION_ID.to_be_bytes()[..]))
+}
+
 /// 0 in a new file.
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
@@ -197,6 +237,7 @@ fn make(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
         transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     transaction.commit()
@@ -239,7 +280,7 @@ impl From<rusqlite::Error> for Unusable {
                 | E::DiskFull
                 | E::SystemIoFailure
                 | E::FileLockingProtocolFailed,
-            ) => Unusable::Access(error),
+            ) => Unusable::Access(error.to_string()),
             _ => Unusable::Content(format!("is damaged ({error})")),
         }
     }
@@ -249,7 +290,8 @@ impl std::fmt::Display for Unusable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Unusable::Content(why) => f.write_str(why),
-            Unusable::Access(error) => error.fmt(f),
+            Unusable::Access(error) => f.write_str(error),
+            Unusable::Foreign => f.write_str("is a database of another program"),
         }
     }
 }
@@ -346,6 +388,50 @@ mod tests {
             drop(index);
             assert_eq!(Index::open(directory.path()).1, [known("c")], "{why}");
         }
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE_NAME);
+        let other = Connection::open(&path).unwrap();
+        other
+            .execute_batch("CREATE TABLE run (name, stamps, row); PRAGMA user_version = 2")
+            .unwrap();
+        drop(other);
+        let before = fs::read(&path).unwrap();
+        let (mut index, found, note) = Index::open(directory.path());
+        let note = note.unwrap();
+        assert!(
+            note.contains("another program") && note.contains("left alone"),
+            "{note}"
+        );
+        assert_eq!(found, []);
+        assert_eq!(index.put(&known("a")), Ok(()));
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let elsewhere = filled();
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join(FILE_NAME);
+        std::os::unix::fs::symlink(elsewhere.path().join(FILE_NAME), link).unwrap();
+        let (_, found, note) = Index::open(directory.path());
+        assert_eq!(found, []);
+        assert!(note.unwrap().contains("in memory only"));
+        assert_eq!(Index::open(elsewhere.path()).1.len(), 2);
+    }
+
+    #[test]
+    fn the_schema_is_not_trusted() {
+        let directory = filled();
+        let (Index(connection), ..) = Index::open(directory.path());
+        let trusted: bool = connection
+            .unwrap()
+            .pragma_query_value(None, "trusted_schema", |row| row.get(0))
+            .unwrap();
+        assert!(!trusted);
     }
 
     #[test]
