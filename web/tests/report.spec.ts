@@ -18,6 +18,17 @@ test("the sections of a run are in order, from the answer to the provenance", as
   expect(places).not.toContain(-1);
 });
 
+test("bands of any width leave a page that can be measured", async ({ watched: { page } }) => {
+  const document = documentOf<PageDocument>("agents");
+  const points = document.loads.flatMap((load) => load.latency).flatMap((latency) => latency.differences).flatMap((of) => of.points);
+  expect(points.length).toBeGreaterThan(0);
+  for (const { relative } of points) Object.assign(relative, { low: -1, high: 1e30 });
+  await page.setContent(pageWith("agents", document));
+  await ready(page);
+  await drawn(page);
+  expect(await barriers(page, "light")).toEqual([]);
+});
+
 test("a sweep under two loads has curves under each, and flame graphs of its profiles", async ({ watched: { page } }) => {
   await open(page, pageOf("sweep"));
   const { loads } = documentOf<PageDocument>("sweep");

@@ -12,6 +12,7 @@ import {
   type DifferencePoint,
   differencesOf,
   differencesTable,
+  drawable,
   heightsOf,
   isCut,
   ticksWithEnd,
@@ -108,6 +109,7 @@ function drawn(shown: readonly Own[], width: number): Element | null {
 function small({ mark, points, scale }: Own, of: { furthest: number; width: number }): Element {
   const domain = heightsOf(points);
   const [low, high] = domain;
+  const near = drawable(points, domain);
   const ticks = ticksWithEnd(of.furthest, of.width - SIDES);
   const { colour: own, symbol } = mark.style;
   const beyond = { x: "x", symbol: "triangle", r: 4, fill: own } as const;
@@ -120,9 +122,9 @@ function small({ mark, points, scale }: Own, of: { furthest: number; width: numb
       heights(fitted(`${mark.label}, ${scale.unit}`, of.width), scale, { differences: true, ticks: 4 }),
       along("percentile", { ticks: ticks.places, text: ticks.text }),
       Plot.ruleY([0], { stroke: colour.soft }),
-      Plot.areaY(points, { x: "x", y1: "low", y2: "high", fill: own, fillOpacity: 0.22, clip: true }),
-      Plot.lineY(points, { x: "x", y: "estimate", stroke: own, strokeWidth: 1.8, clip: true }),
-      Plot.dot(points, { x: "x", y: "estimate", symbol, fill: own, r: 2.5, clip: true }),
+      Plot.areaY(near, { x: "x", y1: "low", y2: "high", fill: own, fillOpacity: 0.22, clip: true }),
+      Plot.lineY(near, { x: "x", y: "estimate", stroke: own, strokeWidth: 1.8, clip: true }),
+      Plot.dot(near, { x: "x", y: "estimate", symbol, fill: own, r: 2.5, clip: true }),
       Plot.dot(points.filter((point) => point.high > high), { ...beyond, y: () => high, dy: 4 }),
       Plot.dot(points.filter((point) => point.low < low), { ...beyond, y: () => low, dy: -4, rotate: 180 }),
       labelled(points, of).map((point) =>

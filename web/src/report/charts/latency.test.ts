@@ -4,6 +4,7 @@ import type { Latency } from "../../document";
 import {
   differencesOf,
   differencesTable,
+  drawable,
   heightsOf,
   isCut,
   latencyTable,
@@ -92,6 +93,11 @@ describe("differences of percentiles", () => {
     expect(heightsOf([])).toEqual([-1, 1]);
     expect(isCut(differencesOf(of, "relative"), [-0.8, 0.8])).toBe(true);
     expect(isCut(differencesOf(of, "us"), heightsOf(differencesOf(of, "us")))).toBe(false);
+  });
+
+  it("are drawn no further than a few heights of the picture", () => {
+    const wide = [{ quantile: 0.5, x: 2, estimate: 0.5, low: -1e30, high: 0.9 }];
+    expect(drawable(wide, [-1, 1])).toEqual([{ quantile: 0.5, x: 2, estimate: 0.5, low: -21, high: 0.9 }]);
   });
 
   it("are a table", () => {

@@ -123,6 +123,19 @@ export function isCut(points: readonly DifferencePoint[], [low, high]: [number, 
   return points.some((point) => point.low < low || point.high > high);
 }
 
+/** How far beyond the picture something may be drawn, in heights of the picture. */
+const REACH = 10;
+
+/**
+ * The points with ends that can be drawn. Bands of few launches may reach 1e30: what is cut off is not seen, but
+ * tools that measure the page, such as those for accessibility, go over all of it and never end.
+ */
+export function drawable(points: readonly DifferencePoint[], [low, high]: [number, number]): DifferencePoint[] {
+  const reach = REACH * (high - low);
+  const near = (figure: number) => Math.max(low - reach, Math.min(high + reach, figure));
+  return points.map((point) => ({ ...point, estimate: near(point.estimate), low: near(point.low), high: near(point.high) }));
+}
+
 /** Every time of every arm. */
 export function latencyTable(latency: Latency): Field[][] {
   const rows = latency.arms.flatMap((arm) => arm.quantiles.map((quantile, i): Field[] => [arm.arm, quantile, arm.us[i] ?? null]));
