@@ -11,6 +11,7 @@ mod exposition;
 mod families;
 #[cfg(test)]
 mod fixture;
+mod host;
 mod journal_reader;
 mod listening;
 mod low_priority;

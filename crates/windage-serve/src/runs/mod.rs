@@ -25,15 +25,14 @@ use tokio::sync::Semaphore;
 
 pub use index::reopen_index;
 
-use crate::listening::{Listening, bind};
+use crate::listening::{Limits, Listening, bind};
 use catalog::Catalog;
 use documents::Documents;
 use live::Live;
 use routes::Assets;
 
-/// Connections at a time; further ones wait in the kernel's queue. Twice the limit on event
-/// streams, so that requests still get through.
-const CONNECTIONS_MAX: usize = 2 * streams::STREAMS_MAX;
+/// Twice the limit on event streams, so that requests still get through.
+const LIMITS: Limits = Limits::connections(2 * streams::STREAMS_MAX);
 
 /// Why the page can't be served.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +103,7 @@ impl RunsServer {
         let catalog = Catalog::start(&found, &shown).map_err(RunsError::Thread)?;
         let served = Arc::new(Served::of(Arc::clone(&catalog)));
         let router = routes::router(served, address);
-        let listening = Listening::start("windage-serve", listener, router, CONNECTIONS_MAX)
+        let listening = Listening::start("windage-serve", listener, router, LIMITS)
             .map_err(RunsError::Thread)?;
         Ok(RunsServer { listening, catalog })
     }
