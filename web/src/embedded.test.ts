@@ -1,8 +1,6 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { decoded, isDocument } from "./embedded";
-
-afterEach(() => vi.unstubAllGlobals());
 
 async function packed(text: string): Promise<string> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
@@ -12,7 +10,7 @@ async function packed(text: string): Promise<string> {
 
 test("a document is unpacked as it was packed", async () => {
   const document = { page: 1, name: "µs </script> 測" };
-  expect(await decoded(`\n${await packed(JSON.stringify(document))}\n`)).toEqual(document);
+  expect(decoded(`\n${await packed(JSON.stringify(document))}\n`)).toEqual(document);
 });
 
 test("a damaged document is explained in words", async () => {
@@ -24,12 +22,7 @@ test("a damaged document is explained in words", async () => {
     [whole.slice(0, 24), "cut"],
     [await packed("{"), "no JSON"],
   ];
-  for (const [text, why] of table) await expect(decoded(text), why).rejects.toThrow(/damaged.*windage report/);
-});
-
-test("a browser without decompression is reported", async () => {
-  vi.stubGlobal("DecompressionStream", undefined);
-  await expect(decoded(btoa("{}"))).rejects.toThrow(/too old/);
+  for (const [text, why] of table) expect(() => decoded(text), why).toThrow(/damaged.*windage report/);
 });
 
 test("a document has a version", () => {

@@ -1,4 +1,7 @@
-// The document embedded in a report: JSON, compressed with gzip, in Base64.
+// The document embedded in a page: JSON, compressed with gzip, in Base64. It is unpacked at once and not by
+// the browser's streams, so that the first picture of the page has the document in it.
+
+import { inflateSync } from "fflate";
 
 /** A page's embedded document. */
 export interface Embedded {
@@ -11,24 +14,30 @@ export interface Embedded {
 export class Unreadable extends Error {}
 
 /** The document in this page; null under `windage serve`, which requests it. */
-export async function embedded(): Promise<Embedded | null> {
+export function embedded(): Embedded | null {
   const holder = document.getElementById("windage-document");
   if (!holder) return null;
-  return { kind: holder.dataset["kind"] ?? "run", document: await decoded(holder.textContent) };
+  return { kind: holder.dataset["kind"] ?? "run", document: decoded(holder.textContent) };
 }
 
 /** Decodes Base64 and gzip. Throws `Unreadable`. */
-export async function decoded(text: string): Promise<unknown> {
-  if (typeof DecompressionStream === "undefined") {
-    throw new Unreadable("This browser is too old to unpack the report: it has no DecompressionStream. Browsers since 2023 have it; the raw figures are in analysis.json.");
-  }
+export function decoded(text: string): unknown {
   try {
-    const compressed = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
-    const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return (await new Response(stream).json()) as unknown;
+    return JSON.parse(new TextDecoder().decode(unpacked(Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0))))) as unknown;
   } catch (cause) {
     throw new Unreadable("The document in this page is damaged: it was truncated or changed. Make the page again: windage report RUN --format html.", { cause });
   }
+}
+
+/** The parts around the compressed data in a gzip file without a name (RFC 1952). */
+const [HEAD, TAIL] = [10, 8];
+
+/** The content of a gzip file, checked by its length. */
+function unpacked(file: Uint8Array): Uint8Array {
+  const length = new DataView(file.buffer).getUint32(file.length - 4, true);
+  const content = inflateSync(file.subarray(HEAD, -TAIL));
+  if (content.length !== length) throw new Error(`it has ${content.length} bytes and not ${length}`);
+  return content;
 }
 
 /** The same as a run's or a comparison's document, if it looks like one. */

@@ -18,10 +18,10 @@ import "./style/figures.css";
 import "./style/dashboard.css";
 import "./style/print.css";
 
-async function main(): Promise<void> {
+function main(): void {
   const place = document.getElementById("windage");
   if (!place) return;
-  const page = <Guard instead={unexpected}>{await shown()}</Guard>;
+  const page = <Guard instead={unexpected}>{shown()}</Guard>;
   render(<Ready onReady={() => (place.dataset["ready"] = "true")}>{page}</Ready>, place);
 }
 
@@ -31,9 +31,9 @@ function Ready({ children, onReady }: { children: ComponentChildren; onReady: ()
   return <>{children}</>;
 }
 
-async function shown(): Promise<ComponentChild> {
+function shown(): ComponentChild {
   try {
-    const own = await embedded();
+    const own = embedded();
     return own ? reported(own) : <Dashboard />;
   } catch (problem) {
     return <Message title="This report can’t be shown" text={problem instanceof Error ? problem.message : String(problem)} />;
@@ -51,4 +51,4 @@ function unexpected(problem: string): ComponentChild {
   return <Message title="This report can’t be shown" text={text} />;
 }
 
-void main();
+main();

@@ -118,6 +118,26 @@ function usable(): HTMLElement[] {
   });
 }
 
+/** What a page lacks of a whole first picture, when its own script has run once: this text, and each picture in the window. */
+export async function lacking(page: Page, url: string, text: string): Promise<string[]> {
+  await page.addInitScript((sought) => {
+    document.addEventListener("DOMContentLoaded", () => {
+      const visible = [...document.querySelectorAll("figure .drawing")].filter((place) => place.clientWidth > 0 && place.getBoundingClientRect().top < innerHeight);
+      const empty = visible.filter((place) => !place.querySelector("svg")).map((place) => place.closest("figure")?.querySelector("figcaption")?.textContent ?? "");
+      const main = document.querySelector("main")?.innerText ?? "";
+      window.lacking = main.includes(sought) ? empty : [`${sought} in: ${main.slice(0, 200)}`, ...empty];
+    });
+  }, text);
+  await page.goto(url);
+  return page.evaluate(() => window.lacking ?? ["the page was not loaded"]);
+}
+
+declare global {
+  interface Window {
+    lacking?: string[];
+  }
+}
+
 /** Opens all folded details. */
 export async function unfolded(page: Page): Promise<void> {
   for (const details of await page.locator("details").all()) await details.evaluate((it: HTMLDetailsElement) => (it.open = true));

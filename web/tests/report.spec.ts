@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 
 import type { PageDocument } from "../src/document";
 import { documentOf, pageWith, textOf } from "./documents";
-import { barriers, drawn, expect, expectNarrow, expectWalked, open, percent, ready, rowOf, test, unfolded } from "./page";
+import { barriers, drawn, expect, expectNarrow, expectWalked, lacking, open, percent, ready, rowOf, test, unfolded } from "./page";
 import { readyAfter } from "./readiness.mjs";
 import { analysed, pageOf } from "./runs";
 
@@ -290,4 +290,8 @@ test("print has neither buttons nor a dark background", async ({ watched: { page
   for (const button of await page.getByRole("button", { name: /^(SVG|PNG|CSV)$/ }).all()) await expect(button).toBeHidden();
   const pdf = await page.pdf({ format: "A4" });
   expect(pdf.subarray(0, 5).toString()).toBe("%PDF-");
+});
+
+test("the first picture is whole", async ({ watched: { page } }) => {
+  expect(await lacking(page, pageOf("agents"), "agent costs 50.0 %")).toEqual([]);
 });

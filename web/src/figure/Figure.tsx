@@ -3,7 +3,7 @@
 //   const draw = useCallback((width: number) => Plot.plot({ width, … }), [load]);
 //   <Figure title="…" name="bill" description="…" draw={draw} csv={() => rows} entries={key} height={320} />
 //
-// - `draw` is called when the picture is about to become visible, when the width of its place
+// - `draw` is called at once if the picture is visible, when it is about to become so, when the width of its place
 //   changes, when `draw` itself changes (so keep it with `useCallback`), and before printing.
 // - Colours are `var(--…)` from `palette.ts`, also in Plot's `fill` and `stroke`: they follow the theme
 //   and the printer without a redraw.
@@ -13,7 +13,7 @@
 // - Files are named RUN-NAME.svg; `RunName` (run.ts) provides the run.
 
 import type { ComponentChildren } from "preact";
-import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Drawing } from "./drawing";
 import { Key, type KeyEntry } from "./Key";
@@ -61,7 +61,8 @@ export function Figure(props: FigureProps) {
   const id = useId();
   const [problem, setProblem] = useState<string | null>(null);
 
-  useEffect(() => {
+  // Before the browser paints, so that the first picture of the page has the visible ones in it.
+  useLayoutEffect(() => {
     if (!place.current) return undefined;
     const own = new Drawing(place.current, draw);
     drawing.current = own;

@@ -1,6 +1,6 @@
 // Decides when a picture is drawn. The page must appear at once however many pictures it has, and none may be
-// missing in print or in screenshots: so visible ones come first, the others when the browser is idle, and
-// the rest before printing.
+// missing in print or in screenshots: so visible ones are drawn at once, the others when the browser is idle,
+// and the rest before printing.
 
 /** A picture that decides when to draw itself. */
 export class Drawing {
@@ -21,12 +21,19 @@ export class Drawing {
       (entries) => {
         if (entries.some((entry) => entry.isIntersecting)) this.show(this.place.clientWidth);
       },
-      { rootMargin: "400px" },
+      { rootMargin: `${AHEAD}px` },
     );
     this.seen.observe(place);
     waiting.add(this);
     all.add(this);
+    if (this.isNear()) this.show(place.clientWidth);
     inIdleTime();
+  }
+
+  /** Whether it is visible, or almost. */
+  private isNear(): boolean {
+    const { top, bottom } = this.place.getBoundingClientRect();
+    return top < window.innerHeight + AHEAD && bottom > -AHEAD;
   }
 
   /** Another picture in the same place. */
@@ -101,6 +108,8 @@ function drawnOr(draw: () => Element | null): Element | null {
   }
 }
 
+/** Pictures are drawn when they are so near to the visible part of the page, in pixels. */
+const AHEAD = 400;
 /** The width of A4 between its margins, in CSS pixels. */
 const PAPER = 680;
 /** The part of it for each of two pictures side by side (style/print.css). */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 interface Entry {
   id: string;
@@ -9,7 +9,7 @@ interface Entry {
 /** Links to the page's sections, beside it if there is room. The sections are read from the page. */
 export function Contents({ of }: { of: unknown }) {
   const [entries, setEntries] = useState<Entry[]>([]);
-  useEffect(() => setEntries(found()), [of]);
+  useLayoutEffect(() => setEntries(found()), [of]);
   if (entries.length < 3) return null;
   return (
     <nav class="contents" aria-label="On this page">
