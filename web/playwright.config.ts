@@ -1,6 +1,7 @@
 import { defineConfig } from "@playwright/test";
 
-// Debian's browser, which `cargo xtask test` installs; no other is downloaded.
+import { BROWSER } from "./tests/browser";
+
 export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
@@ -20,7 +21,7 @@ export default defineConfig({
     timezoneId: "Asia/Kathmandu",
     locale: "en-GB",
     launchOptions: {
-      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+      executablePath: BROWSER,
       args: ["--no-sandbox", "--font-render-hinting=none", "--disable-lcd-text"],
     },
   },

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Page } from "@playwright/test";
 
-import { barriers, drawn, expect, expectNarrow, expectPicture, open, percent, ready, rowOf, unfolded } from "./page";
+import { barriers, drawn, expect, expectNarrow, expectPicture, open, percent, ready, rowOf, standingStill, unfolded } from "./page";
 import { TWICE, compared, pageOf } from "./runs";
 import { asked, test } from "./serving";
 
@@ -230,7 +230,7 @@ test("a run in progress is followed to its end", async ({ watched: { page }, ser
   const figures = page.getByRole("table", { name: "CPU per request", exact: true });
   await expect(figures).toBeVisible({ timeout: 120_000 });
   const early = await figures.innerText();
-  expect(await barriers(page, "light")).toEqual([]);
+  await standingStill(page, async () => expect(await barriers(page, "light")).toEqual([]));
   // The server rests for many times the CPU that a read took.
   await expect(figures).not.toHaveText(early, { timeout: 200_000, useInnerText: true });
 

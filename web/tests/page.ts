@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import AxeBuilder from "@axe-core/playwright";
 import { type Locator, type Page, test as base, expect } from "@playwright/test";
 
+import { endBrowserAfter, launched } from "./browser";
+
 /** Forbidden actions of a page: errors on the console, requests to other hosts. */
 interface Watched {
   page: Page;
@@ -15,8 +17,20 @@ interface Watched {
 /** Texts with which a page replaces something that it could not show; these are not on the console. */
 const GIVEN_UP = /[^.]*can’t be (?:drawn|shown)[^.]*/;
 
-/** Every test ends with a check of the page's console, its failures and its requests. */
-export const test = base.extend<{ watched: Watched; allowed: RegExp }>({
+/** How long Playwright may take to end a test that is over its limit, in milliseconds. */
+const GRACE = 10_000;
+
+/** Every test has a limit that ends its browser, and ends with a check of the page's console, its failures and its requests. */
+export const test = base.extend<{ watched: Watched; allowed: RegExp; limit: undefined }>({
+  limit: [
+    async ({ browser: _ }, use, info) => {
+      // A test may set its own limit later.
+      const isOver = endBrowserAfter(() => info.timeout + GRACE, launched());
+      await use(undefined);
+      isOver();
+    },
+    { auto: true },
+  ],
   allowed: [/^(file|data|blob):/, { option: true }],
   watched: async ({ page, allowed }, use) => {
     const complaints: string[] = [];
@@ -116,6 +130,18 @@ function usable(): HTMLElement[] {
     const isOn = place.tabIndex >= 0 && !place.matches(":disabled") && place.checkVisibility({ visibilityProperty: true });
     return isOn && (!(place instanceof HTMLInputElement) || place.type !== "radio" || place.checked);
   });
+}
+
+/** Does something while the page gets no news, as in a hidden tab: it must not change under a tool that measures it. */
+export async function standingStill(page: Page, act: () => Promise<void>): Promise<void> {
+  const hide = (isHidden: boolean) =>
+    page.evaluate((to) => {
+      Object.defineProperty(document, "hidden", { value: to, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden);
+  await hide(true);
+  await act();
+  await hide(false);
 }
 
 /** What a page lacks of a whole first picture, when its own script has run once: this text, and each picture in the window. */
