@@ -1,5 +1,5 @@
-// Events of the server. A browser opens at most six connections to a server over all its tabs, and each event
-// stream takes one, so a hidden tab closes its stream.
+// Events of the server. It answers with what is new and ends; the browser asks again after a while, with what
+// it knows. A hidden tab does not ask.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -34,8 +34,17 @@ export function useEvents(path: string | null, heard: Record<string, (data: stri
 
 function listen(path: string, heard: Record<string, (data: string) => void>, tell: (hearing: Hearing) => void): EventSource {
   const source = new EventSource(path);
-  source.addEventListener("open", () => tell("fine"));
-  source.addEventListener("error", () => tell(source.readyState === EventSource.CLOSED ? "ended" : "lost"));
+  let isAnswered = false;
+  source.addEventListener("open", () => {
+    isAnswered = true;
+    tell("fine");
+  });
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) tell("ended");
+    // The end of an answer is no loss.
+    else if (!isAnswered) tell("lost");
+    isAnswered = false;
+  });
   for (const [name, take] of Object.entries(heard)) {
     source.addEventListener(name, (event) => take((event as MessageEvent<string>).data));
   }

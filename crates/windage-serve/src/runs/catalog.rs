@@ -5,16 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tokio::sync::watch;
 use windage_record::RunState;
 
 use super::index::{Index, Known};
-use super::row::{Row, State};
+use super::row::Row;
 use super::scan::{self, Found};
 use super::snapshot::is_being_written;
 use super::stamps::{Seen, Stamps};
@@ -41,7 +41,8 @@ pub(crate) struct Catalog {
     scan_due: Mutex<Option<Instant>>,
     notes: Mutex<Vec<String>>,
     wake: SyncSender<()>,
-    changes: watch::Sender<u64>,
+    /// Counts changes of the list.
+    version: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -114,7 +115,7 @@ impl Catalog {
             scan_due: Mutex::default(),
             notes: Mutex::new(note.into_iter().collect()),
             wake,
-            changes: watch::channel(0).0,
+            version: AtomicU64::new(0),
         });
         let ((), took) = cpu_of(|| catalog.scan_with(known));
         *locked(&catalog.scan_due) = Some(due_after(took, COUNTS_AFTER));
@@ -172,16 +173,9 @@ impl Catalog {
         self.runs().by_name.get(name).map(|run| run.path.clone())
     }
 
-    /// Whether that run was readable and in progress when it was last read.
-    pub(crate) fn goes_on(&self, name: &str) -> bool {
-        let runs = self.runs();
-        let read = runs.by_name.get(name).and_then(|run| run.read.as_ref());
-        read.is_some_and(|(_, row)| row.state == State::GoingOn && row.problem.is_none())
-    }
-
-    /// Counts changes of the list.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+    /// Rises with every change of the list.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
     }
 
     /// Notes for the user who started the server, since the last call.
@@ -300,7 +294,7 @@ impl Catalog {
     }
 
     fn tell(&self) {
-        self.changes.send_modify(|changes| *changes += 1);
+        self.version.fetch_add(1, Ordering::Relaxed);
     }
 
     fn note(&self, written: Result<(), String>) {

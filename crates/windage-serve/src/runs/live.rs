@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use windage_record::RecordError;
 
@@ -15,10 +15,16 @@ use crate::locked;
 use crate::low_priority::{cpu_of, due_after};
 use crate::run_watcher::COUNTS_AFTER;
 
-/// Every watched run.
+/// How long a run is kept open after somebody looked at it.
+const WATCHED_FOR: Duration = Duration::from_secs(30);
+/// Runs that are kept open.
+const WATCHED_MAX: usize = 64;
+
+/// Every run that was watched a moment ago.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    watched: Mutex<BTreeMap<String, Weak<Watched>>>,
+    /// Each with its last look.
+    watched: Mutex<BTreeMap<String, (Instant, Arc<Watched>)>>,
 }
 
 /// One watched run.
@@ -44,16 +50,25 @@ pub(crate) struct Snapshot {
 }
 
 impl Live {
-    /// The run of that name, watched as long as the result is held.
+    /// The run of that name, which is kept open for a while.
     pub(crate) fn watch(&self, name: &str) -> Arc<Watched> {
+        self.watch_at(name, Instant::now())
+    }
+
+    fn watch_at(&self, name: &str, now: Instant) -> Arc<Watched> {
         let mut watched = locked(&self.watched);
-        if let Some(run) = watched.get(name).and_then(Weak::upgrade) {
-            return run;
+        watched.retain(|_, (last, _)| now.saturating_duration_since(*last) < WATCHED_FOR);
+        if watched.len() >= WATCHED_MAX && !watched.contains_key(name) {
+            let oldest = watched.iter().min_by_key(|(_, (last, _))| *last);
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                watched.remove(&oldest);
+            }
         }
-        watched.retain(|_, run| run.strong_count() > 0);
-        let run = Arc::default();
-        watched.insert(name.to_owned(), Arc::downgrade(&run));
-        run
+        let (last, run) = watched
+            .entry(name.to_owned())
+            .or_insert_with(|| (now, Arc::default()));
+        *last = now;
+        Arc::clone(run)
     }
 }
 
@@ -116,17 +131,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_held_as_long_as_it_is_watched() {
+    fn a_run_is_kept_open_while_it_is_watched() {
         let live = Live::default();
-        let (first, second) = (live.watch("a"), live.watch("a"));
-        assert!(Arc::ptr_eq(&first, &second));
-        let held = Arc::downgrade(&first.latest);
-        drop(first);
-        assert_eq!(held.strong_count(), 1);
-        drop(second);
-        assert_eq!(held.strong_count(), 0, "its journal is closed");
-        let _b = live.watch("b");
-        let watched = live.watched.lock().unwrap();
-        assert_eq!(watched.keys().collect::<Vec<_>>(), ["b"]);
+        let began = Instant::now();
+        let at = |s| began + Duration::from_secs(s);
+        let first = live.watch_at("a", at(0));
+        assert!(Arc::ptr_eq(&first, &live.watch_at("a", at(20))));
+        assert!(Arc::ptr_eq(&first, &live.watch_at("a", at(40))));
+        live.watch_at("b", at(100));
+        let names = || {
+            live.watched
+                .lock()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(), ["b"], "the journal of the other is closed");
+        for run in 0..WATCHED_MAX {
+            live.watch_at(&format!("run-{run}"), at(101));
+        }
+        assert_eq!(names().len(), WATCHED_MAX);
+        assert!(!names().contains(&"b".to_owned()), "it was watched first");
     }
 }

@@ -6,13 +6,13 @@ mod documents;
 mod guard;
 mod index;
 mod live;
+mod news;
 mod progress;
 mod routes;
 mod row;
 mod scan;
 mod snapshot;
 mod stamps;
-mod streams;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +20,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use tokio::sync::Semaphore;
 
 pub use index::reopen_index;
 
@@ -31,8 +29,7 @@ use documents::Documents;
 use live::Live;
 use routes::Assets;
 
-/// Twice the limit on event streams, so that requests still get through.
-const LIMITS: Limits = Limits::connections(2 * streams::STREAMS_MAX);
+const LIMITS: Limits = Limits::connections(128);
 
 /// Why the page can't be served.
 #[derive(Debug, thiserror::Error)]
@@ -75,8 +72,6 @@ struct Served {
     catalog: Arc<Catalog>,
     documents: Arc<Documents>,
     live: Live,
-    /// Permits for event streams.
-    streams: Arc<Semaphore>,
     assets: Assets,
 }
 
@@ -127,7 +122,6 @@ impl Served {
             catalog,
             documents: Arc::default(),
             live: Live::default(),
-            streams: Arc::new(Semaphore::new(streams::STREAMS_MAX)),
             assets: Assets::new(),
         }
     }

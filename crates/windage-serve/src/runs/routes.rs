@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::answers::{HTML, JSON, Refusal, as_file, nothing, of_document, of_run, unreadable};
 use super::documents::{Document, Form, on_thread};
 use super::guard::guard;
-use super::{Served, streams};
+use super::{Served, news};
 
 type Named = Result<Path<String>, PathRejection>;
 type Answer = Result<Response, Refusal>;
@@ -90,8 +90,8 @@ async fn list(State(served): State<Arc<Served>>, asked: HeaderMap) -> Answer {
     Ok(of_document(&list.map_err(unreadable)?, &asked, JSON).await)
 }
 
-async fn list_events(State(served): State<Arc<Served>>) -> Answer {
-    streams::of_list(&served)
+async fn list_events(State(served): State<Arc<Served>>, asked: HeaderMap) -> Response {
+    news::of_list(&served, &asked).await
 }
 
 async fn page(State(served): State<Arc<Served>>, name: Named, asked: HeaderMap) -> Answer {
@@ -108,7 +108,7 @@ async fn report(State(served): State<Arc<Served>>, name: Named, asked: HeaderMap
 
 async fn run_events(State(served): State<Arc<Served>>, name: Named, asked: HeaderMap) -> Answer {
     let (name, _) = find(&served, name).await?;
-    streams::of_run(&served, &name, &asked).await
+    Ok(news::of_run(&served, &name, &asked).await)
 }
 
 /// The runs to compare.

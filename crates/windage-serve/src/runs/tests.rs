@@ -1,7 +1,7 @@
 //! Answers about runs that are created, in progress, broken off and removed.
 
+mod news;
 mod shelf;
-mod streams;
 
 use std::fs;
 

@@ -1,5 +1,6 @@
 //! A directory of runs, and a server over it that is called without a socket.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,7 +12,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
-use futures_util::{StreamExt as _, stream};
+use futures_util::stream;
 use serde_json::Value;
 use tower::ServiceExt as _;
 use windage_model::Window;
@@ -144,7 +145,7 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// Complete events, without those that only keep the connection alive.
+/// Events as a browser gets them, which asks again after each answer until one says stop.
 pub(super) type Stream = Pin<Box<dyn stream::Stream<Item = String>>>;
 
 impl Shop {
@@ -189,14 +190,21 @@ impl Shop {
     }
 
     pub(super) async fn stream(&self, path: &str) -> Stream {
-        let request = Shop::request(path).body(Body::empty()).unwrap();
-        let answer = self.router.clone().oneshot(request).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::OK, "{path}");
-        assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/event-stream");
-        // Each piece of the body is an event.
-        let pieces = answer.into_body().into_data_stream();
-        let texts = pieces.map(|piece| String::from_utf8(piece.unwrap().to_vec()).unwrap());
-        Box::pin(texts.filter(|text| std::future::ready(!text.starts_with(':'))))
+        let first = events(&self.router, path, None).await;
+        let first = first.unwrap_or_else(|status| panic!("{path}: {status}"));
+        let state = (self.router.clone(), path.to_owned(), first);
+        Box::pin(stream::unfold(
+            state,
+            |(router, path, mut pending)| async move {
+                loop {
+                    if let Some(event) = pending.events.pop_front() {
+                        return Some((event, (router, path, pending)));
+                    }
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    pending = events(&router, &path, Some(&pending.id)).await.ok()?;
+                }
+            },
+        ))
     }
 
     /// The list once everything was read.
@@ -223,6 +231,41 @@ impl Shop {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
+}
+
+/// The events of one answer, and what the browser knows then.
+struct Told {
+    events: VecDeque<String>,
+    id: String,
+}
+
+/// Asks for events once; the status, if that is an end.
+async fn events(router: &Router, path: &str, known: Option<&str>) -> Result<Told, StatusCode> {
+    let request = match known {
+        Some(id) => Shop::request(path).header("last-event-id", id),
+        None => Shop::request(path),
+    };
+    let request = request.body(Body::empty()).unwrap();
+    let answer = router.clone().oneshot(request).await.unwrap();
+    if answer.status() != StatusCode::OK {
+        return Err(answer.status());
+    }
+    assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/event-stream");
+    let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    assert!(body.contains("retry:"), "a browser asks again: {body}");
+    let lines = body.lines();
+    let id = lines
+        .filter_map(|line| line.strip_prefix("id: "))
+        .next_back();
+    Ok(Told {
+        events: body
+            .split("\n\n")
+            .filter(|block| block.contains("event: "))
+            .map(str::to_owned)
+            .collect(),
+        id: id.unwrap().to_owned(),
+    })
 }
 
 impl Answer {
