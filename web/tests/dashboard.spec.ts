@@ -140,6 +140,14 @@ test("two ticked runs are compared", async ({ watched: { page }, served }) => {
   await expect(list(page)).toBeVisible();
 });
 
+test("nothing is shown without the token", async ({ watched: { page, complaints }, served }) => {
+  const answer = await page.goto(`${served.origin}/`);
+  expect(answer?.status()).toBe(401);
+  await expect(page.locator("body")).toContainText("open the URL that `windage serve` printed");
+  await page.setContent("<div id=windage></div>");
+  complaints.splice(0);
+});
+
 test("a missing run is reported", async ({ watched: { page, complaints }, served }) => {
   await open(page, `${served.url}#/runs/${encodeURIComponent("../20260113-090000-agents")}`);
   await expect(page.getByRole("alert")).toBeVisible();

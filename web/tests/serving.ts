@@ -12,8 +12,10 @@ import { WINDAGE, runs } from "./runs";
 
 /** A running dashboard. */
 export interface Served {
-  /** The page's address. */
+  /** The page's address, with the token. */
   url: string;
+  /** The beginning of all addresses. */
+  origin: string;
   /** The directory of its runs, a copy. */
   directory: string;
 }
@@ -30,8 +32,9 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
       const server = spawn(WINDAGE, ["serve", directory, "--listen", "127.0.0.1:0", "--json", "--quiet"], { stdio: ["ignore", "pipe", "inherit"] });
       try {
         const { url } = JSON.parse(await firstJson(server)) as { url: string };
-        await allRead(url, directory);
-        await use({ url, directory });
+        const { origin, search } = new URL(url);
+        await allRead(`${origin}/api/runs${search}`, directory);
+        await use({ url, origin, directory });
       } finally {
         await ended(server);
         rmSync(join(directory, ".."), { recursive: true });
@@ -58,7 +61,7 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
     { timeout: 120_000 },
   ],
   allowed: async ({ served }, use) => {
-    await use(new RegExp(`^(${served.url.replaceAll(".", "\\.")}|data:|blob:)`));
+    await use(new RegExp(`^(${served.origin.replaceAll(".", "\\.")}|data:|blob:)`));
   },
 });
 
@@ -81,11 +84,11 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Waits until the server has read every run of its directory, however long a busy machine takes. */
-async function allRead(url: string, directory: string): Promise<void> {
+async function allRead(list: string, directory: string): Promise<void> {
   const count = readdirSync(directory).filter((name) => existsSync(join(directory, name, "manifest.json"))).length;
   const until = performance.now() + 180_000;
   for (;;) {
-    const { runs: listed, reading } = (await (await fetch(new URL("/api/runs", url))).json()) as RunList;
+    const { runs: listed, reading } = (await (await fetch(list)).json()) as RunList;
     if (reading === 0 && listed.length === count) return;
     if (performance.now() > until) throw new Error(`${listed.length} of ${count} runs are listed, and ${reading} still being read`);
     await sleep(250);

@@ -26,6 +26,11 @@ impl Refusal {
         }
     }
 
+    /// The reason alone, for people.
+    pub(crate) fn into_text(self) -> Response {
+        (self.status, self.why).into_response()
+    }
+
     /// There is no run of that name.
     pub(crate) fn unknown_run(status: StatusCode, name: &str) -> Refusal {
         Refusal::new(
@@ -114,7 +119,7 @@ pub(crate) fn nothing() -> Response {
 }
 
 /// The members of a header that is a list.
-fn list(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+pub(crate) fn list(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let values = headers.get_all(name).into_iter();
     values
         .filter_map(|value| value.to_str().ok())

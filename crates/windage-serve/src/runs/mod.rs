@@ -15,6 +15,7 @@ mod snapshot;
 mod stamps;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,8 +27,10 @@ pub use index::reopen_index;
 use crate::listening::{Limits, Listening, bind};
 use catalog::Catalog;
 use documents::Documents;
+use guard::Guard;
 use live::Live;
 use routes::Assets;
+use token::Token;
 
 const LIMITS: Limits = Limits::connections(128);
 
@@ -57,6 +60,9 @@ pub enum RunsError {
     /// The threads or the event loop can't be started.
     #[error("the threads of the server can't be started: {0}; raise `ulimit -n` or `ulimit -u`")]
     Thread(io::Error),
+    /// The kernel has no random bytes for the token.
+    #[error("no token can be made for the page's URL: {0}")]
+    Random(io::Error),
 }
 
 /// A page over all runs of a directory, for browsers. It ends when this is dropped.
@@ -64,6 +70,7 @@ pub enum RunsError {
 pub struct RunsServer {
     listening: Listening,
     catalog: Arc<Catalog>,
+    token: Token,
 }
 
 /// What is served.
@@ -95,18 +102,33 @@ impl RunsServer {
         let listen = |source| RunsError::Listen { address, source };
         let listener = bind(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
+        let token = Token::random().map_err(RunsError::Random)?;
         let catalog = Catalog::start(&found, &shown).map_err(RunsError::Thread)?;
         let served = Arc::new(Served::of(Arc::clone(&catalog)));
-        let router = routes::router(served, address);
+        let guard = Guard {
+            listening: address,
+            token: token.clone(),
+        };
+        let router = routes::router(served, guard);
         let listening = Listening::start("windage-serve", listener, router, LIMITS)
             .map_err(RunsError::Thread)?;
-        Ok(RunsServer { listening, catalog })
+        Ok(RunsServer {
+            listening,
+            catalog,
+            token,
+        })
     }
 
     /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.listening.address()
+    }
+
+    /// The page's URL with the token, without which nothing is answered.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/?{}", self.address(), self.token.query())
     }
 
     /// Notes on the index, in sentences, since the last call.

@@ -1,6 +1,5 @@
 //! The routes of the server.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use serde::Deserialize;
 
 use super::answers::{HTML, JSON, Refusal, as_file, nothing, of_document, of_run, unreadable};
 use super::documents::{Document, Form, on_thread};
-use super::guard::guard;
+use super::guard::{Guard, guard};
 use super::{Served, news};
 
 type Named = Result<Path<String>, PathRejection>;
@@ -39,8 +38,8 @@ impl Assets {
     }
 }
 
-/// The router for requests at that address.
-pub(crate) fn router(served: Arc<Served>, listening: SocketAddr) -> Router {
+/// The router for requests that the guard admits.
+pub(crate) fn router(served: Arc<Served>, admitting: Guard) -> Router {
     Router::new()
         .route("/", get(page_of_all))
         .route("/assets/windage.js", get(script))
@@ -60,7 +59,7 @@ pub(crate) fn router(served: Arc<Served>, listening: SocketAddr) -> Router {
                 "there is nothing here; the page is at /",
             )
         })
-        .layer(from_fn_with_state(listening, guard))
+        .layer(from_fn_with_state(admitting, guard))
         .with_state(served)
 }
 

@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::Value;
 
 use super::index;
-use shelf::{Answer, Shelf, Shop};
+use shelf::{Answer, COOKIE, Shelf, Shop};
 
 /// The names in the list, in its order.
 fn names(list: &Value) -> Vec<&str> {
@@ -270,6 +270,7 @@ async fn only_reads_under_an_address_are_answered() {
             .method(method)
             .uri("/api/runs")
             .header(header::HOST, host)
+            .header(header::COOKIE, COOKIE)
     };
     for (method, host, expected) in [
         ("GET", "localhost:9470", StatusCode::OK),
@@ -308,6 +309,64 @@ async fn only_reads_under_an_address_are_answered() {
         shop.ask(absolute).await.status,
         StatusCode::MISDIRECTED_REQUEST
     );
+}
+
+#[tokio::test]
+async fn only_requests_with_the_token_are_answered() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    let shop = Shop::open(&shelf);
+    for path in ["/", "/assets/windage.js", "/favicon.ico", "/api/runs", "/x"] {
+        let bare = Request::builder()
+            .uri(path)
+            .header(header::HOST, "localhost");
+        let refused = shop.ask(bare).await;
+        assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{path}");
+        assert!(
+            refused.text().contains("open the URL"),
+            "{}",
+            refused.text()
+        );
+        assert!(!refused.headers.contains_key(header::SET_COOKIE), "{path}");
+    }
+    let with_token = Request::builder()
+        .uri("/?token=0123abcd")
+        .header(header::HOST, "localhost");
+    let first = shop.ask(with_token).await;
+    assert_eq!(first.status, StatusCode::OK);
+    let cookie = first.header(header::SET_COOKIE);
+    assert_eq!(
+        cookie,
+        format!("{COOKIE}; Path=/; HttpOnly; SameSite=Strict")
+    );
+    let second = shop.get("/").await;
+    assert_eq!(second.status, StatusCode::OK);
+    assert!(!second.headers.contains_key(header::SET_COOKIE));
+}
+
+#[tokio::test]
+async fn requests_from_pages_of_other_servers_are_refused() {
+    let shelf = Shelf::new();
+    let shop = Shop::open(&shelf);
+    for (name, value, expected) in [
+        ("sec-fetch-site", "same-origin", StatusCode::OK),
+        ("sec-fetch-site", "none", StatusCode::OK),
+        ("sec-fetch-site", "same-site", StatusCode::FORBIDDEN),
+        ("sec-fetch-site", "cross-site", StatusCode::FORBIDDEN),
+        ("origin", "http://localhost", StatusCode::OK),
+        ("origin", "http://localhost:9471", StatusCode::FORBIDDEN),
+        ("origin", "https://evil.example", StatusCode::FORBIDDEN),
+        ("origin", "null", StatusCode::FORBIDDEN),
+    ] {
+        let answer = shop
+            .ask(Shop::request("/api/runs").header(name, value))
+            .await;
+        assert_eq!(answer.status, expected, "{name}: {value}");
+        if expected == StatusCode::FORBIDDEN {
+            let why = answer.text();
+            assert!(why.contains("address bar"), "{why}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -59,16 +59,17 @@ pub(crate) fn serve(flags: &ServeFlags) -> Exit {
     exit
 }
 
-/// Prints the page's URL, and warns if other machines can reach it.
+/// Prints the page's URL with its token, and warns if other machines can reach it.
 fn announce(flags: &ServeFlags, server: &RunsServer) -> Exit {
     let address = server.address();
     let directory = flags.directory.display();
     if !address.ip().is_loopback() {
         message::warning(format_args!(
-            "anyone who can reach {address} can read the runs in {directory}: there is no password"
+            "everyone who has the URL, or can listen to the network of {address}, can read the runs \
+             in {directory}: HTTP is not encrypted"
         ));
     }
-    let url = format!("http://{address}/");
+    let url = server.url();
     if !flags.quiet {
         anstream::eprintln!("runs in {directory}: {url} (press Ctrl-C to stop)");
     }

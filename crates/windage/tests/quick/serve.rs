@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::contract;
 use crate::interruption::send;
 use crate::plans::Plan;
-use crate::scrape::get;
+use crate::scrape::{Answer, get};
 use crate::workshop::{Going, Workshop};
 
 /// A workshop with a directory for runs.
@@ -19,23 +19,44 @@ fn with_runs() -> Workshop {
     shop
 }
 
-/// Starts a server for the runs of a workshop, on a free port.
-fn serving(shop: &Workshop) -> (Going, SocketAddr) {
-    let mut going = shop.start(&["serve", "--listen", "127.0.0.1:0"], &[]);
-    let address = going.until_said("says where it answers", |text| {
-        let rest = text.strip_prefix("runs in windage-runs: http://")?;
-        let (address, _) = rest.split_once("/ ")?;
-        Some(address.parse().unwrap())
-    });
-    (going, address)
+/// A server, and what admits requests.
+struct Server {
+    address: SocketAddr,
+    query: String,
 }
 
-fn asked(from: SocketAddr, path: &str) -> Value {
-    let answer = get(from, path).unwrap_or_else(|| panic!("{path} is not answered"));
+impl Server {
+    /// That of a URL such as `http://127.0.0.1:9470/?token=…`.
+    fn of(url: &str) -> Option<Server> {
+        let (address, query) = url.strip_prefix("http://")?.split_once("/?")?;
+        Some(Server {
+            address: address.parse().ok()?,
+            query: query.to_owned(),
+        })
+    }
+
+    fn get(&self, path: &str) -> Option<Answer> {
+        get(self.address, &format!("{path}?{}", self.query))
+    }
+}
+
+/// Starts a server for the runs of a workshop, on a free port.
+fn serving(shop: &Workshop) -> (Going, Server) {
+    let mut going = shop.start(&["serve", "--listen", "127.0.0.1:0"], &[]);
+    let server = going.until_said("says where it answers", |text| {
+        let rest = text.strip_prefix("runs in windage-runs: ")?;
+        Server::of(rest.split_once(' ')?.0)
+    });
+    (going, server)
+}
+
+fn asked(from: &Server, path: &str) -> Value {
+    let answer = from.get(path);
+    let answer = answer.unwrap_or_else(|| panic!("{path} is not answered"));
     serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{path}: {}", answer.body))
 }
 
-fn state(from: SocketAddr) -> Value {
+fn state(from: &Server) -> Value {
     asked(from, "/api/runs")["runs"][0]["state"].clone()
 }
 
@@ -53,6 +74,7 @@ fn a_run_is_shown_during_and_after_measuring() {
     };
     shop.write("plan.toml", &plan.text());
     let (mut server, from) = serving(&serving_shop);
+    let from = &from;
     assert_eq!(asked(from, "/api/runs")["runs"], Value::Array(Vec::new()));
 
     let out = format!("windage-runs/{}", shop.run);
@@ -69,7 +91,7 @@ fn a_run_is_shown_during_and_after_measuring() {
     contract::check(&analysis);
     let report = shop.windage(&["report", &out, "--json"]).code(0).json();
     assert_eq!(analysis, report, "the same as the report");
-    let page = get(from, "/").unwrap();
+    let page = from.get("/").unwrap();
     assert!(
         page.head
             .to_ascii_lowercase()
@@ -79,10 +101,18 @@ fn a_run_is_shown_during_and_after_measuring() {
     );
     assert!(page.body.starts_with("<!DOCTYPE html>"), "{}", page.body);
 
+    let refused = get(from.address, "/").unwrap();
+    assert!(
+        refused.head.starts_with("HTTP/1.0 401 "),
+        "{}",
+        refused.head
+    );
+    assert!(refused.body.contains("open the URL"), "{}", refused.body);
+
     send(&server, Signal::SIGINT);
     let ended = server.end().code(0);
     assert_eq!(ended.stdout, "");
-    assert!(get(from, "/").is_none(), "the server has ended");
+    assert!(from.get("/").is_none(), "the server has ended");
     let kept = shop.dir().join("windage-runs/.windage-index.sqlite");
     assert!(kept.is_file());
 }
@@ -120,12 +150,11 @@ fn the_address_is_printed_as_json_with_a_warning_if_public() {
     let ended = going
         .end()
         .code(0)
-        .says(&["anyone who can reach 0.0.0.0:", "no password"]);
+        .says(&["network of 0.0.0.0:", "not encrypted"]);
+    let url = ended.json()["url"].as_str().unwrap().to_owned();
     assert!(
-        ended.json()["url"]
-            .as_str()
-            .unwrap()
-            .starts_with("http://0.0.0.0:")
+        url.starts_with("http://0.0.0.0:") && url.contains("/?token="),
+        "{url}"
     );
     assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
 }

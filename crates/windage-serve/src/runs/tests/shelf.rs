@@ -20,8 +20,12 @@ use windage_record::{Ending, Entry, JournalWriter, Launch, Manifest, RunDir, Tim
 
 use crate::fixture::{launch, manifest, window};
 use crate::runs::catalog::Catalog;
+use crate::runs::guard::Guard;
+use crate::runs::token::Token;
 use crate::runs::{Served, routes};
 
+/// Admits a request.
+pub(super) const COOKIE: &str = "windage-9470=0123abcd";
 /// Anything that takes longer hangs.
 pub(super) const LONGEST: Duration = Duration::from_secs(60);
 
@@ -153,10 +157,13 @@ impl Shop {
         let shown = shelf.path().display().to_string();
         let catalog = Catalog::start(shelf.path(), &shown).unwrap();
         let served = Arc::new(Served::of(Arc::clone(&catalog)));
-        let listening = SocketAddr::from(([127, 0, 0, 1], 9470));
+        let guard = Guard {
+            listening: SocketAddr::from(([127, 0, 0, 1], 9470)),
+            token: Token::of_tests(),
+        };
         Shop {
             catalog,
-            router: routes::router(served, listening),
+            router: routes::router(served, guard),
         }
     }
 
@@ -168,6 +175,7 @@ impl Shop {
         Request::builder()
             .uri(path)
             .header(header::HOST, "localhost")
+            .header(header::COOKIE, COOKIE)
     }
 
     pub(super) async fn get(&self, path: &str) -> Answer {
