@@ -5,7 +5,7 @@ import { inflateSync } from "fflate";
 
 /** A page's embedded document. */
 export interface Embedded {
-  /** The kind of document: `run` or `comparison`. */
+  /** The kind of document: `run` or `comparison`; under `windage serve` also `runs` or `refusal`. */
   kind: string;
   document: unknown;
 }
@@ -13,7 +13,7 @@ export interface Embedded {
 /** Why a document can't be shown, in words for the reader. */
 export class Unreadable extends Error {}
 
-/** The document in this page; null under `windage serve`, which requests it. */
+/** The document in this page; null if there is none. */
 export function embedded(): Embedded | null {
   const holder = document.getElementById("windage-document");
   if (!holder) return null;

@@ -1,5 +1,5 @@
-// One front end, delivered twice: as a report with its document embedded, and as the local page of `windage
-// serve`, which requests everything from the server.
+// One front end, delivered twice: as a report with its document embedded, and as the pages of `windage serve`,
+// which have their first document embedded and request later ones from the server.
 
 import { type ComponentChild, type ComponentChildren, render } from "preact";
 import { useEffect } from "preact/hooks";
@@ -21,7 +21,7 @@ import "./style/print.css";
 function main(): void {
   const place = document.getElementById("windage");
   if (!place) return;
-  const page = <Guard instead={unexpected}>{shown()}</Guard>;
+  const page = <Guard instead={unexpected}>{shown(place.dataset["served"] !== undefined)}</Guard>;
   render(<Ready onReady={() => (place.dataset["ready"] = "true")}>{page}</Ready>, place);
 }
 
@@ -31,10 +31,11 @@ function Ready({ children, onReady }: { children: ComponentChildren; onReady: ()
   return <>{children}</>;
 }
 
-function shown(): ComponentChild {
+function shown(isServed: boolean): ComponentChild {
   try {
     const own = embedded();
-    return own ? reported(own) : <Dashboard />;
+    if (isServed) return <Dashboard own={own} />;
+    return own ? reported(own) : <Message title="This report can’t be shown" text="This page has no document. Make it again: windage report RUN --format html." />;
   } catch (problem) {
     return <Message title="This report can’t be shown" text={problem instanceof Error ? problem.message : String(problem)} />;
   }

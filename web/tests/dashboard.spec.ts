@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Page } from "@playwright/test";
 
-import { barriers, drawn, expect, expectNarrow, expectPicture, open, percent, ready, rowOf, standingStill, unfolded } from "./page";
+import { barriers, drawn, expect, expectNarrow, expectPicture, lacking, open, percent, printed, ready, rowOf, standingStill, unfolded } from "./page";
 import { TWICE, compared, pageOf } from "./runs";
 import { asked, test } from "./serving";
 
@@ -27,7 +27,7 @@ async function opened(page: Page, url: string): Promise<void> {
 }
 
 test("all runs are listed, the newest first, each with its state", async ({ watched: { page }, served }) => {
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
   await expect(page.locator("main")).toContainText(`11 in ${served.directory}`);
   const dated = await list(page).locator("tbody th .name").allInnerTexts();
   expect(dated).toHaveLength(10);
@@ -52,7 +52,7 @@ test("all runs are listed, the newest first, each with its state", async ({ watc
 });
 
 test("runs are found by name and by words", async ({ watched: { page }, served }) => {
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
   const find = page.getByRole("searchbox", { name: "Find" });
   const lines = list(page).locator("tbody tr");
   await find.fill("sweep");
@@ -69,10 +69,11 @@ test("runs are found by name and by words", async ({ watched: { page }, served }
 });
 
 test("a run shows the same as its file, and links back to the list", async ({ watched: { page }, served, browser }) => {
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
+  await expect(page, "the token is in the cookie").toHaveURL(`${served.origin}/`);
   await line(page, "20260113-090000-agents").getByRole("link").click();
   await arrived(page, "agents");
-  await expect(page).toHaveURL(/#\/runs\/20260113-090000-agents$/);
+  await expect(page).toHaveURL(`${served.origin}/runs/20260113-090000-agents`);
   const shown = await answers(page);
   expect(shown).not.toEqual([]);
   const headings = await page.locator("main h2").allTextContents();
@@ -95,7 +96,7 @@ test("a run shows the same as its file, and links back to the list", async ({ wa
 });
 
 test("a run can be saved as a self-contained file", async ({ watched: { page }, served, browser }) => {
-  await open(page, `${served.url}#/runs/20260113-090000-agents`);
+  await open(page, served.at("/runs/20260113-090000-agents"));
   await arrived(page, "agents");
   const shown = await answers(page);
   expect(shown).not.toEqual([]);
@@ -112,7 +113,7 @@ test("a run can be saved as a self-contained file", async ({ watched: { page }, 
 });
 
 test("two ticked runs are compared", async ({ watched: { page }, served }) => {
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
   const [a, b] = TWICE;
   await page.getByRole("checkbox", { name: `Compare ${a}` }).check();
   await expect(page.getByText("tick another to compare with it")).toBeVisible();
@@ -148,18 +149,36 @@ test("nothing is shown without the token", async ({ watched: { page, complaints 
   complaints.splice(0);
 });
 
+for (const [path, waitedFor] of [
+  ["/", "20260113-090000-agents"],
+  ["/runs/20260113-090000-agents", "agent costs 50.0 %"],
+  [`/compare/${TWICE.join("/")}`, "sweep, two runs compared"],
+] as const) {
+  test(`the first picture is whole: ${path}`, async ({ watched: { page }, served }) => {
+    // Whatever the script requests, is not answered.
+    await page.route("**/api/**", () => undefined);
+    expect(await lacking(page, served.at(path), waitedFor)).toEqual([]);
+  });
+}
+
+test("pages end under virtual time", ({ served }) => {
+  for (const path of ["/", "/runs/20260113-090000-agents", `/compare/${TWICE.join("/")}`]) {
+    expect(printed(served.at(path)), path).toContain('data-ready="true"');
+  }
+});
+
 test("a missing run is reported", async ({ watched: { page, complaints }, served }) => {
-  await open(page, `${served.url}#/runs/${encodeURIComponent("../20260113-090000-agents")}`);
+  await open(page, served.at(`/runs/${encodeURIComponent("../20260113-090000-agents")}`));
   await expect(page.getByRole("alert")).toBeVisible();
   await page.getByRole("link", { name: "All runs" }).click();
   await expect(list(page)).toBeVisible();
-  // The browser itself logs a 404.
-  expect(complaints.splice(0)).toEqual([expect.stringContaining("404")]);
+  // The browser itself may log a 404.
+  for (const logged of complaints.splice(0)) expect(logged).toContain("404");
 });
 
 test("harmful names are shown as text", async ({ watched: { page }, served }) => {
   const name = "20260118-090000-hostile";
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
   await expect(line(page, name).getByRole("link")).toHaveText("</title></script><script>document.title='harmed'</script>");
   expect(await list(page).innerText()).not.toMatch(/[\u0007\u001b\u202e]/);
   await line(page, name).getByRole("link").click();
@@ -172,7 +191,7 @@ test("harmful names are shown as text", async ({ watched: { page }, served }) =>
 });
 
 test("the list can be used by keyboard", async ({ watched: { page }, served }) => {
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
   await page.getByRole("searchbox", { name: "Find" }).focus();
   await page.keyboard.type("agents");
   await expect(list(page).locator("tbody tr")).toHaveCount(1);
@@ -189,9 +208,9 @@ test("the list can be used by keyboard", async ({ watched: { page }, served }) =
 for (const scheme of ["light", "dark"] as const) {
   test(`axe finds nothing serious: list and comparison, ${scheme}`, async ({ watched: { page }, served }) => {
     await page.emulateMedia({ colorScheme: scheme });
-    await opened(page, served.url);
+    await opened(page, served.at("/"));
     expect(await barriers(page, scheme)).toEqual([]);
-    await page.goto(`${served.url}#/compare/${TWICE.join("/")}`);
+    await page.goto(served.at(`/compare/${TWICE.join("/")}`));
     await arrived(page, "sweep, two runs compared");
     await drawn(page);
     expect(await barriers(page, scheme)).toEqual([]);
@@ -200,11 +219,11 @@ for (const scheme of ["light", "dark"] as const) {
 
 test("nothing is wider than a phone", async ({ watched: { page }, served }) => {
   await page.setViewportSize({ width: 360, height: 800 });
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
   await expectNarrow(page, "list");
   for (const name of TWICE) await page.getByRole("checkbox", { name: `Compare ${name}` }).check();
   await expectNarrow(page, "list, two ticked");
-  await page.goto(`${served.url}#/compare/${TWICE.join("/")}`);
+  await page.goto(served.at(`/compare/${TWICE.join("/")}`));
   await arrived(page, "sweep, two runs compared");
   await drawn(page);
   await expectNarrow(page, "comparison");
@@ -215,7 +234,7 @@ test.describe("pictures", () => {
 
   test("the list", async ({ watched: { page }, served }) => {
     await page.setViewportSize({ width: 1280, height: 900 });
-    await opened(page, served.url);
+    await opened(page, served.at("/"));
     // The directory differs each time.
     await page.locator("main > p > code, .problem").evaluateAll((places) => places.forEach((place) => (place.textContent = "somewhere")));
     await expectPicture(page, "list-light-1280");
@@ -224,7 +243,7 @@ test.describe("pictures", () => {
 
 test("a run in progress is followed to its end", async ({ watched: { page }, served, begin }) => {
   test.setTimeout(600_000);
-  await opened(page, served.url);
+  await opened(page, served.at("/"));
   const demo = begin("live");
   // Nothing is reloaded: the server sends events.
   await expect(line(page, "live")).toContainText("in progress", { timeout: 60_000 });

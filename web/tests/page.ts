@@ -1,11 +1,12 @@
 // A page under test, and checks that apply to every page.
 
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 import AxeBuilder from "@axe-core/playwright";
 import { type Locator, type Page, test as base, expect } from "@playwright/test";
 
-import { endBrowserAfter, launched } from "./browser";
+import { BROWSER, endBrowserAfter, launched } from "./browser";
 
 /** Forbidden actions of a page: errors on the console, requests to other hosts. */
 interface Watched {
@@ -162,6 +163,12 @@ declare global {
   interface Window {
     lacking?: string[];
   }
+}
+
+/** The page as the browser prints it once its virtual time is over. */
+export function printed(url: string): string {
+  const words = ["--headless", "--no-sandbox", "--virtual-time-budget=5000", "--dump-dom", url];
+  return execFileSync(BROWSER, words, { encoding: "utf8", maxBuffer: 64 << 20, stdio: ["ignore", "pipe", "ignore"], timeout: 120_000, killSignal: "SIGKILL" });
 }
 
 /** Opens all folded details. */

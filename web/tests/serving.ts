@@ -12,9 +12,9 @@ import { WINDAGE, runs } from "./runs";
 
 /** A running dashboard. */
 export interface Served {
-  /** The page's address, with the token. */
-  url: string;
-  /** The beginning of all addresses. */
+  /** The address of a page, such as `/`, with the token. */
+  at: (path: string) => string;
+  /** The beginning of all its addresses. */
   origin: string;
   /** The directory of its runs, a copy. */
   directory: string;
@@ -31,10 +31,10 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
       cpSync(runs(), directory, { recursive: true });
       const server = spawn(WINDAGE, ["serve", directory, "--listen", "127.0.0.1:0", "--json", "--quiet"], { stdio: ["ignore", "pipe", "inherit"] });
       try {
-        const { url } = JSON.parse(await firstJson(server)) as { url: string };
-        const { origin, search } = new URL(url);
-        await allRead(`${origin}/api/runs${search}`, directory);
-        await use({ url, origin, directory });
+        const { origin, search } = new URL((JSON.parse(await firstJson(server)) as { url: string }).url);
+        const at = (path: string) => origin + path + search;
+        await allRead(at("/api/runs"), directory);
+        await use({ at, origin, directory });
       } finally {
         await ended(server);
         rmSync(join(directory, ".."), { recursive: true });

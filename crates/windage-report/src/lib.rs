@@ -39,7 +39,7 @@ pub use crate::guide::{
 };
 pub use crate::markdown::markdown;
 pub use crate::page::{
-    DASHBOARD_POLICY, FlameGraph, PageSource, SCRIPT, STYLE, dashboard_html, flame_graphs,
+    DASHBOARD_POLICY, FlameGraph, PageSource, SCRIPT, STYLE, Sent, dashboard_html, flame_graphs,
     page_html, page_json,
 };
 pub use crate::picture::{PictureError, PictureKind, PictureOptions, Theme, png, svg};

@@ -1,13 +1,13 @@
 import { ComparisonReport } from "../comparison/ComparisonReport";
 import { oneLine } from "../figure/names";
 import { comparison } from "./api";
-import { useAnswer } from "./request";
+import { type First, useAnswer } from "./request";
 import { address } from "./route";
 import { Instead, Trail } from "./Trail";
 
 /** Two runs: the second compared with the first. */
-export function ComparePage({ a, b }: { a: string; b: string }) {
-  const { answer, error } = useAnswer((signal) => comparison(a, b, signal));
+export function ComparePage({ a, b, first }: { a: string; b: string; first: First }) {
+  const { answer, error } = useAnswer((signal) => comparison(a, b, signal), first);
   return (
     <>
       <Trail>

@@ -1,51 +1,49 @@
-// The page of `windage serve`: all runs of a directory, one run, or two runs compared.
+// The pages of `windage serve`: all runs of a directory, one run, or two runs compared.
 
 import type { ComponentChild } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
+import type { Embedded } from "../embedded";
 import { Guard } from "../report/Guard";
 import { ComparePage } from "./ComparePage";
 import { RunPage } from "./RunPage";
 import { Runs } from "./Runs";
-import { type Route, address, useRoute } from "./route";
+import { type First, first } from "./request";
+import { parsed } from "./route";
 import { Instead, Trail } from "./Trail";
 
-/** Shows the page that the address names. */
-export function Dashboard() {
-  const route = useRoute();
-  const place = useRef<HTMLDivElement>(null);
-  const shown = address(route);
-  const before = useRef(shown);
-  // The activated link is no longer there: move the focus to the start of the new content.
+/** Shows the page that the address names, with the document that the server sent with it. */
+export function Dashboard({ own }: { own: Embedded | null }) {
+  // The cookie has the token from here on; it should not be copied with the address.
   useEffect(() => {
-    if (before.current === shown) return;
-    before.current = shown;
-    scrollTo(0, 0);
-    place.current?.focus({ preventScroll: true });
-  }, [shown]);
-  return (
-    <div ref={place} tabIndex={-1} class="dashboard">
-      <Guard key={shown} instead={unexpected}>{pageOf(route)}</Guard>
-    </div>
-  );
+    if (location.search !== "") history.replaceState(null, "", location.pathname);
+  }, []);
+  return <Guard instead={unexpected}>{pageOf(first(own))}</Guard>;
 }
 
-function pageOf(route: Route): ComponentChild {
-  switch (route.page) {
+function pageOf(sent: First): ComponentChild {
+  const route = parsed(location.pathname);
+  switch (route?.page) {
     case "runs":
-      return <Runs />;
+      return <Runs first={sent} />;
     case "run":
-      return <RunPage name={route.name} />;
+      return <RunPage name={route.name} first={sent} />;
     case "compare":
-      return <ComparePage a={route.a} b={route.b} />;
+      return <ComparePage a={route.a} b={route.b} first={sent} />;
+    default:
+      return instead("There is no such page.");
   }
 }
 
 function unexpected(problem: string): ComponentChild {
+  return instead(`This page can’t be shown: it contains something unexpected (${problem}).`);
+}
+
+function instead(error: string): ComponentChild {
   return (
     <>
       <Trail />
-      <Instead error={`This page can’t be shown: it contains something unexpected (${problem}).`} waiting="" />
+      <Instead error={error} waiting="" />
     </>
   );
 }

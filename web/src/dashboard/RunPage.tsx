@@ -3,14 +3,14 @@ import { useState } from "preact/hooks";
 import { oneLine } from "../figure/names";
 import { Report } from "../report/Report";
 import { type RunProgress, ofRun, page } from "./api";
-import { useAnswer } from "./request";
+import { type First, useAnswer } from "./request";
 import { Connection, useEvents } from "./events";
 import { Progress } from "./Progress";
 import { Instead, Trail } from "./Trail";
 
 /** One run: its report, and its progress while it is measured. */
-export function RunPage({ name }: { name: string }) {
-  const { answer, error, ask } = useAnswer((signal) => page(name, signal));
+export function RunPage({ name, first }: { name: string; first: First }) {
+  const { answer, error, ask } = useAnswer((signal) => page(name, signal), first);
   const [progress, setProgress] = useState<RunProgress | null>(null);
   const isGoingOn = answer?.state === "going_on";
   // The server sends the last news of an ended run once; later requests get none.

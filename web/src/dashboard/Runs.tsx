@@ -3,15 +3,15 @@ import { useEffect, useState } from "preact/hooks";
 import { oneLine } from "../figure/names";
 import { Badge } from "../report/Badge";
 import { type RunRow, runs } from "./api";
-import { useAnswer } from "./request";
+import { type First, useAnswer } from "./request";
 import { Choice, type Chosen, NOTHING, choose } from "./choosing";
 import { Connection, useEvents } from "./events";
 import { address } from "./route";
 import { Instead } from "./Trail";
 
 /** All runs of the directory, to open one or to compare two. */
-export function Runs() {
-  const { answer, error, ask } = useAnswer(runs);
+export function Runs({ first }: { first: First }) {
+  const { answer, error, ask } = useAnswer(runs, first);
   const [sought, setSought] = useState("");
   const [chosen, setChosen] = useState<Chosen>(NOTHING);
   const hearing = useEvents("/api/events", { runs: ask });

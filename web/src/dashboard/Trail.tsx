@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 export function Trail({ children }: { children?: ComponentChildren }) {
   return (
     <nav class="trail" aria-label="Runs">
-      <a href="#/">All runs</a>
+      <a href="/">All runs</a>
       {children}
     </nav>
   );

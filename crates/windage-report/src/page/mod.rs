@@ -18,7 +18,7 @@ use document::PageDocument;
 pub use document::PageSource;
 pub(crate) use figures::BandWire;
 pub use flames::{FlameGraph, flame_graphs};
-pub use shell::{DASHBOARD_POLICY, SCRIPT, STYLE, dashboard_html};
+pub use shell::{DASHBOARD_POLICY, SCRIPT, STYLE, Sent, dashboard_html};
 pub(crate) use shell::{Embedded, Kind, embed};
 
 use crate::fact::one_line;

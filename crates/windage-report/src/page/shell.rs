@@ -67,22 +67,30 @@ pub(crate) fn embed(embedded: &Embedded<'_>) -> String {
     let body = html! {
         div #windage {}
         noscript { pre { (embedded.without_script) } }
-        script type="application/octet-stream" id="windage-document" data-kind=(embedded.kind.as_str()) {
-            (PreEscaped(packed(embedded.json)))
-        }
+        (document(embedded.kind.as_str(), &packed(embedded.json)))
         script { (PreEscaped(SCRIPT)) }
     };
     page(&title, &looks, &body)
 }
 
-/// The page of `windage serve`, which requests everything from its server. Send it with
+/// The first document of a page of `windage serve`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// What it is: `runs`, `run`, `comparison`, or `refusal` for the reason that there is none.
+    pub kind: &'static str,
+    /// The document as the server sends it later, compressed with gzip.
+    pub gzip: &'a [u8],
+}
+
+/// A page of `windage serve`, which requests what is new from its server. Send it with
 /// [`DASHBOARD_POLICY`], and serve [`SCRIPT`] and [`STYLE`] as `/assets/windage.js` and
 /// `/assets/windage.css`.
 #[must_use]
-pub fn dashboard_html() -> String {
+pub fn dashboard_html(sent: Sent<'_>) -> String {
     let looks = html! { link rel="stylesheet" href="/assets/windage.css"; };
     let body = html! {
-        div #windage {}
+        div #windage data-served {}
+        (document(sent.kind, &BASE64.encode(sent.gzip)))
         noscript { p { "This page needs JavaScript. `windage report RUN` shows a run without \
                         one." } }
         script src="/assets/windage.js" {}
@@ -105,6 +113,15 @@ fn page(title: &str, looks: &Markup, body: &Markup) -> String {
         }
     };
     page.into_string()
+}
+
+/// The element from which the script takes its document.
+fn document(kind: &str, packed: &str) -> Markup {
+    html! {
+        script type="application/octet-stream" id="windage-document" data-kind=(kind) {
+            (PreEscaped(packed))
+        }
+    }
 }
 
 /// Compressed with gzip, in Base64, so that no text can end its element.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use windage_analysis::{Analysis, Detailed, RunState, wire};
 use windage_report::{
-    DASHBOARD_POLICY, PageSource, SCRIPT, STYLE, Words, dashboard_html, page_html, page_json,
+    DASHBOARD_POLICY, PageSource, SCRIPT, STYLE, Sent, Words, dashboard_html, page_html, page_json,
 };
 
 use crate::fixtures::{self, Drawn, detailed};
@@ -159,15 +159,20 @@ fn without_a_script_the_page_has_the_report_as_text() {
 }
 
 #[test]
-fn the_dashboard_asks_its_server_for_everything() {
-    let page = dashboard_html();
+fn the_dashboard_has_its_first_document_and_loads_only_from_its_server() {
+    let page = dashboard_html(Sent {
+        kind: "runs",
+        gzip: b"</script>",
+    });
     let foreign = tags(&page).filter(|tag| tag.contains("src=") || tag.contains("href="));
     let expected = [
         "link rel=\"stylesheet\" href=\"/assets/windage.css\"",
         "script src=\"/assets/windage.js\"",
     ];
     assert_eq!(foreign.collect::<Vec<_>>(), expected);
-    assert!(!page.contains("windage-document") && page.contains("<div id=\"windage\">"));
+    assert!(page.contains("<div id=\"windage\" data-served></div>"));
+    let before = "id=\"windage-document\" data-kind=\"runs\">";
+    assert_eq!(inside(&page, before, "</script>"), "PC9zY3JpcHQ+");
     for forbidding in [
         "default-src 'none'",
         "frame-ancestors 'none'",

@@ -26,6 +26,23 @@ impl Refusal {
         }
     }
 
+    /// There is no document of the run of that name.
+    pub(crate) fn unmade(name: &str, unmade: Unmade) -> Refusal {
+        match unmade {
+            Unmade::Gone => Refusal::unknown_run(StatusCode::NOT_FOUND, name),
+            Unmade::Unreadable(why) => unreadable(why),
+        }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// As a document.
+    pub(crate) fn json(&self) -> String {
+        serde_json::json!({ "error": self.why }).to_string()
+    }
+
     /// The reason alone, for people.
     pub(crate) fn into_text(self) -> Response {
         (self.status, self.why).into_response()
@@ -42,22 +59,8 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({ "error": self.why }).to_string();
+        let body = self.json();
         (self.status, [(header::CONTENT_TYPE, JSON)], body).into_response()
-    }
-}
-
-/// The answer to a request for a run's document.
-pub(crate) async fn of_run(
-    name: &str,
-    made: Result<Document, Unmade>,
-    asked: &HeaderMap,
-    content_type: &'static str,
-) -> Response {
-    match made {
-        Ok(document) => of_document(&document, asked, content_type).await,
-        Err(Unmade::Gone) => Refusal::unknown_run(StatusCode::NOT_FOUND, name).into_response(),
-        Err(Unmade::Unreadable(why)) => unreadable(why).into_response(),
     }
 }
 

@@ -8,11 +8,12 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::from_fn_with_state;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
+use windage_report::Sent;
 
-use super::answers::{HTML, JSON, Refusal, as_file, nothing, of_document, of_run, unreadable};
+use super::answers::{HTML, JSON, Refusal, as_file, nothing, of_document, unreadable};
 use super::documents::{Document, Form, on_thread};
 use super::guard::{Guard, guard};
 use super::{Served, news};
@@ -20,10 +21,9 @@ use super::{Served, news};
 type Named = Result<Path<String>, PathRejection>;
 type Answer = Result<Response, Refusal>;
 
-/// The page and its assets.
+/// What all pages load.
 #[derive(Debug)]
 pub(crate) struct Assets {
-    page: Document,
     script: Document,
     style: Document,
 }
@@ -31,7 +31,6 @@ pub(crate) struct Assets {
 impl Assets {
     pub(crate) fn new() -> Assets {
         Assets {
-            page: Document::of(&windage_report::dashboard_html()),
             script: Document::of(windage_report::SCRIPT),
             style: Document::of(windage_report::STYLE),
         }
@@ -42,6 +41,8 @@ impl Assets {
 pub(crate) fn router(served: Arc<Served>, admitting: Guard) -> Router {
     Router::new()
         .route("/", get(page_of_all))
+        .route("/runs/{name}", get(page_of_run))
+        .route("/compare/{a}/{b}", get(page_of_two))
         .route("/assets/windage.js", get(script))
         .route("/assets/windage.css", get(style))
         // Browsers request it and log an error when it is missing.
@@ -64,7 +65,62 @@ pub(crate) fn router(served: Arc<Served>, admitting: Guard) -> Router {
 }
 
 async fn page_of_all(State(served): State<Arc<Served>>, asked: HeaderMap) -> Response {
-    of_document(&served.assets.page, &asked, HTML).await
+    with_document("runs", list_of(&served).await, &asked).await
+}
+
+async fn page_of_run(State(served): State<Arc<Served>>, name: Named, asked: HeaderMap) -> Response {
+    let made = match find(&served, name).await {
+        Ok((name, path)) => {
+            let made = served.documents.get(&name, &path, Form::Page).await;
+            made.map_err(|unmade| Refusal::unmade(&name, unmade))
+        }
+        Err(refusal) => Err(refusal),
+    };
+    with_document("run", made, &asked).await
+}
+
+async fn page_of_two(
+    State(served): State<Arc<Served>>,
+    two: Result<Path<(String, String)>, PathRejection>,
+    asked: HeaderMap,
+) -> Response {
+    let made = match two {
+        Ok(Path((a, b))) => compared(&served, &a, &b).await,
+        Err(why) => Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            format!("not two names of runs: {why}"),
+        )),
+    };
+    with_document("comparison", made, &asked).await
+}
+
+/// A page that has its first document in it, or the reason why it has none.
+async fn with_document(
+    kind: &'static str,
+    made: Result<Document, Refusal>,
+    asked: &HeaderMap,
+) -> Response {
+    let (status, kind, document) = match made {
+        Ok(document) => (StatusCode::OK, kind, document),
+        Err(refusal) => (refusal.status(), "refusal", Document::of(&refusal.json())),
+    };
+    let page = on_thread(move || {
+        let gzip = &document.compressed();
+        Document::of(&windage_report::dashboard_html(Sent { kind, gzip }))
+    });
+    match page.await {
+        Ok(page) => {
+            let mut answer = of_document(&page, asked, HTML).await;
+            // Not where the browser has the same refusal already.
+            if answer.status() == StatusCode::OK {
+                *answer.status_mut() = status;
+            }
+            answer
+        }
+        Err(error) => {
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
+        }
+    }
 }
 
 async fn script(State(served): State<Arc<Served>>, asked: HeaderMap) -> Response {
@@ -81,12 +137,17 @@ async fn style(State(served): State<Arc<Served>>, asked: HeaderMap) -> Response 
 }
 
 async fn list(State(served): State<Arc<Served>>, asked: HeaderMap) -> Answer {
+    Ok(of_document(&list_of(&served).await?, &asked, JSON).await)
+}
+
+async fn list_of(served: &Arc<Served>) -> Result<Document, Refusal> {
     served.catalog.refresh().await;
+    let served = Arc::clone(served);
     let listed = on_thread(move || served.catalog.list().map(|list| Document::of(&list))).await;
     let list = listed
         .map_err(|error| error.to_string())
         .and_then(|list| list);
-    Ok(of_document(&list.map_err(unreadable)?, &asked, JSON).await)
+    list.map_err(unreadable)
 }
 
 async fn list_events(State(served): State<Arc<Served>>, asked: HeaderMap) -> Response {
@@ -126,25 +187,29 @@ async fn compare(
         let why = format!("{why}; use /api/compare?a=NAME&b=NAME to compare two runs");
         Refusal::new(StatusCode::BAD_REQUEST, why)
     })?;
+    Ok(of_document(&compared(&served, &a, &b).await?, &asked, JSON).await)
+}
+
+async fn compared(served: &Served, a: &str, b: &str) -> Result<Document, Refusal> {
     let unknown = |name: &str| Refusal::unknown_run(StatusCode::BAD_REQUEST, name);
-    let path_a = path_of(&served, &a).await.ok_or_else(|| unknown(&a))?;
-    let path_b = path_of(&served, &b).await.ok_or_else(|| unknown(&b))?;
+    let path_a = path_of(served, a).await.ok_or_else(|| unknown(a))?;
+    let path_b = path_of(served, b).await.ok_or_else(|| unknown(b))?;
     let made = served.documents.comparison(path_a, path_b).await;
-    Ok(of_run(&format!("{a} or {b}"), made, &asked, JSON).await)
+    made.map_err(|unmade| Refusal::unmade(&format!("{a} or {b}"), unmade))
 }
 
 async fn of_form(served: &Served, name: Named, asked: &HeaderMap, form: Form) -> Answer {
     let (name, path) = find(served, name).await?;
     let made = served.documents.get(&name, &path, form).await;
+    let made = made.map_err(|unmade| Refusal::unmade(&name, unmade))?;
     let content_type = match form {
         Form::Page | Form::Analysis => JSON,
         Form::Report => HTML,
     };
-    let is_made = made.is_ok();
-    let answer = of_run(&name, made, asked, content_type).await;
+    let answer = of_document(&made, asked, content_type).await;
     Ok(match form {
-        Form::Report if is_made => as_file(answer, &format!("{name}.html")),
-        _ => answer,
+        Form::Report => as_file(answer, &format!("{name}.html")),
+        Form::Page | Form::Analysis => answer,
     })
 }
 

@@ -6,6 +6,8 @@ mod shelf;
 use std::fs;
 
 use axum::http::{Request, StatusCode, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::Value;
 
@@ -147,6 +149,50 @@ async fn a_run_has_its_documents() {
     );
     let file = "attachment; filename=\"all-a-b-.html\"";
     assert_eq!(report.header(header::CONTENT_DISPOSITION), file);
+}
+
+#[tokio::test]
+async fn a_page_has_its_first_document_in_it() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    shelf.ended("all/b", 2);
+    let shop = Shop::open(&shelf);
+    shop.all_read().await;
+    for (path, kind, same_as) in [
+        ("/", "runs", "/api/runs"),
+        ("/runs/all%2Fb", "run", "/api/runs/all%2Fb/page"),
+        (
+            "/compare/a/all%2Fb",
+            "comparison",
+            "/api/compare?a=a&b=all%2Fb",
+        ),
+    ] {
+        let page = shop.get(path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        assert_eq!(
+            page.header(header::CONTENT_TYPE),
+            "text/html; charset=utf-8"
+        );
+        let same = Shop::request(same_as).header(header::ACCEPT_ENCODING, "gzip");
+        let document = BASE64.encode(shop.ask(same).await.body);
+        let text = page.text();
+        assert!(
+            text.contains(&format!("data-kind=\"{kind}\">{document}<")),
+            "{path}"
+        );
+    }
+    for (path, status) in [
+        ("/runs/x", StatusCode::NOT_FOUND),
+        ("/runs/..%2Fa", StatusCode::NOT_FOUND),
+        ("/compare/a/x", StatusCode::BAD_REQUEST),
+    ] {
+        let page = shop.get(path).await;
+        assert_eq!(page.status, status, "{path}");
+        assert!(page.text().contains("data-kind=\"refusal\""), "{path}");
+        let etag = page.header(header::ETAG);
+        let again = Shop::request(path).header(header::IF_NONE_MATCH, etag);
+        assert_eq!(shop.ask(again).await.status, StatusCode::NOT_MODIFIED);
+    }
 }
 
 #[tokio::test]
