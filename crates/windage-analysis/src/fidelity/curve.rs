@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use windage_model::{ArmId, Interval, Method};
 use windage_stats::{Confidence, proportion};
 
+use super::chance::TWO_SIDED;
 use super::{Fidelity, FidelityOfLaunch};
 use crate::compare::mean_by_launch;
 use crate::sums::{Quotient, linear};
 use crate::{Analysis, ArmAnalysis};
-
-/// Two-sided 95 % quantile of the normal distribution.
-const TWO_SIDED: f64 = 1.959_963_984_540_054;
 
 /// Delivered compared with expected telemetry of one arm under one load.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use std::fmt;
 use windage_model::{Backend, Interval};
 use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
 
-use chance::by_chance;
+use chance::{TWO_SIDED, by_chance};
 pub use counts::DeliveredCounts;
 pub use curve::FidelityPoint;
 pub(crate) use curve::curve;
@@ -97,6 +97,21 @@ impl Fidelity {
     #[must_use]
     pub fn is_backend_faulty(&self) -> bool {
         self.backend != Backend::Ok
+    }
+
+    /// How far sampling alone moves the delivered count from the expected one, either way (95 %);
+    /// `None` where it is not left to chance what a request sends.
+    #[must_use]
+    pub fn chance(&self) -> Option<f64> {
+        let sd = self.sampling_sd.filter(|sd| *sd > 0.0)?;
+        Some(TWO_SIDED * sd)
+    }
+
+    /// Whether what is missing, or too much, is within the chance of sampling.
+    #[must_use]
+    pub fn is_within_chance(&self) -> bool {
+        let lost = self.lost.zip(self.chance());
+        lost.is_some_and(|(lost, chance)| lost.abs() <= chance)
     }
 
     /// The loss of telemetry whose cost was measured, if it exceeds sampling: in measured windows,

@@ -3,7 +3,7 @@
 use windage_model::ArmIndex;
 use windage_record::{Delivered, Expected};
 
-use super::chance::by_chance;
+use super::chance::{by_chance, sampling_sd};
 use super::{
     DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityUnit, arrival, reasons,
 };
@@ -58,7 +58,13 @@ pub(super) fn sum<'a>(
     launches: impl Iterator<Item = &'a Delivered>,
 ) -> Fidelity {
     let mut counts = DeliveredCounts::default();
-    launches.for_each(|launch| counts.add(launch));
+    let (mut sampled_traces, mut their_spans) = (0_u64, 0_u64);
+    for launch in launches {
+        counts.add(launch);
+        let sample = launch.traces.unwrap_or_default();
+        sampled_traces = sampled_traces.saturating_add(sample.traces);
+        their_spans = their_spans.saturating_add(sample.spans);
+    }
     let (of, per_request) = asked(expected);
     let events = events(expected, &counts);
     let delivered = match of {
@@ -70,10 +76,17 @@ pub(super) fn sum<'a>(
     let expected = per_request
         .map(|rate| rate * requests)
         .filter(|expected| expected.is_finite());
+    // A sampled request sends a trace; all spans of a trace are sampled together.
+    let per_sampled = match of {
+        FidelityUnit::Spans if sampled_traces > 0 => {
+            (their_spans as f64 / sampled_traces as f64).max(1.0)
+        }
+        FidelityUnit::Traces | FidelityUnit::Spans | FidelityUnit::Items => 1.0,
+    };
     // Each request is sampled with the same probability; only a share below one has variance.
     let sampling_sd = expected.zip(per_request).map(|(_, rate)| {
         if rate > 0.0 && rate < 1.0 {
-            (requests * rate * (1.0 - rate)).sqrt()
+            sampling_sd(requests, rate, per_sampled)
         } else {
             0.0
         }
@@ -116,6 +129,7 @@ fn per_span(bytes: u64, spans: u64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use windage_record::TraceSample;
 
     fn fidelity(expected: Expected, delivered: &[Delivered]) -> Option<Fidelity> {
         let mut run = fixture::records(1);
@@ -146,6 +160,27 @@ mod tests {
             let delivered = [fixture::delivered(0, 2, 10_000, roots)];
             let found = fidelity(expected, &delivered).unwrap();
             assert_eq!(found.beyond_sampling, beyond, "{share} {roots}");
+        }
+    }
+
+    #[test]
+    fn spans_of_one_trace_are_sampled_together() {
+        let expected = Expected {
+            spans_per_request: Some(0.4),
+            ..Expected::default()
+        };
+        let mut delivered = fixture::delivered(0, 2, 10_000, 1_000);
+        for (spans_per_trace, sd) in [(None, 48.99), (Some(4), 120.0)] {
+            delivered.traces = spans_per_trace.map(|spans| TraceSample {
+                one_in: 10,
+                traces: 100,
+                complete: 100,
+                spans: 100 * spans,
+                duplicates: 0,
+            });
+            let found = fidelity(expected, &[delivered.clone()]).unwrap();
+            let of = found.sampling_sd.unwrap();
+            assert!((of - sd).abs() < 0.01, "{spans_per_trace:?}: {of}");
         }
     }
 

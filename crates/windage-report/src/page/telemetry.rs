@@ -55,14 +55,18 @@ fn delivery(arm: &ArmAnalysis, of: &Fidelity) -> DeliveryWire {
     let bytes =
         |of: Option<f64>, how: &str| Some(format!("{} {how}", number::short(Unit::Bytes, of?)));
     let is_lossy = of.beyond_sampling == Some(true);
-    let lossy = is_lossy.then(|| "lost more than sampling explains".to_owned());
+    let judged = match (is_lossy, of.is_within_chance()) {
+        (true, _) => Some("lost more than sampling explains".to_owned()),
+        (false, true) => Some("as expected within the chance of sampling".to_owned()),
+        (false, false) => None,
+    };
     let of_span = [
         bytes(of.bytes_per_span, "per span"),
         bytes(of.wire_bytes_per_span, "on the wire"),
     ];
     let of_span: Vec<String> = of_span.into_iter().flatten().collect();
     let of_span = (!of_span.is_empty()).then(|| of_span.join(", "));
-    let note: Vec<String> = lossy.into_iter().chain(of_span).collect();
+    let note: Vec<String> = judged.into_iter().chain(of_span).collect();
     DeliveryWire {
         arm: arm.id.to_string(),
         share,

@@ -3,7 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, EventCounts, Fidelity, FidelityUnit, Loss};
 
 use super::aspect::nothing;
-use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column, plain};
+use super::{AS_EXPECTED, BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column, plain};
 use crate::fact::{Fact, one_line};
 use crate::number;
 
@@ -104,30 +104,46 @@ fn loss(loss: &Loss) -> String {
     )
 }
 
+/// What was lost: "37,900 (37.9 %)", or "37.9 ± 0.19 %" where it is left to chance what a request
+/// sends.
+fn lost_text(fidelity: &Fidelity, lost: f64) -> String {
+    if fidelity.is_within_chance() {
+        return AS_EXPECTED.to_owned();
+    }
+    let expected = fidelity.expected.filter(|expected| *expected > 0.0);
+    let text = match (expected.filter(|_| lost.abs() >= 0.5), fidelity.chance()) {
+        (Some(expected), Some(chance)) => {
+            let share = number::percent_short(lost / expected);
+            let chance = number::percent_two(chance / expected);
+            format!("{} ± {chance}", share.trim_end_matches(" %"))
+        }
+        (Some(expected), None) => {
+            let share = number::percent_short(lost / expected);
+            format!("{} ({share})", number::count_f64(lost))
+        }
+        (None, _) => number::count_f64(lost),
+    };
+    match fidelity.beyond_sampling {
+        Some(true) => format!("{BEYOND_SAMPLING} {text}"),
+        Some(false) | None => text,
+    }
+}
+
 fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
     let absent = || "–".to_owned();
     let mut delivered = number::count(fidelity.delivered);
     if fidelity.of != unit {
         delivered = format!("{delivered} {}", fidelity.of.as_str());
     }
-    let share = |lost: f64| {
-        let expected = fidelity.expected.filter(|e| *e > 0.0)?;
-        (lost.abs() >= 0.5).then(|| number::percent_short(lost / expected))
-    };
-    let lost = fidelity.lost.map_or_else(absent, |lost| {
-        let count = number::count_f64(lost);
-        let text = share(lost).map_or(count.clone(), |share| format!("{count} ({share})"));
-        if fidelity.beyond_sampling == Some(true) {
-            format!("{BEYOND_SAMPLING} {text}")
-        } else {
-            text
-        }
-    });
-    let basis = fidelity.sampling_sd.filter(|sd| *sd > 0.0).map(|sd| {
-        format!(
-            "sampling alone spreads the expected by {}",
-            number::plain(sd)
-        )
+    let lost_text = fidelity
+        .lost
+        .map_or_else(absent, |lost| lost_text(fidelity, lost));
+    let basis = fidelity.chance().map(|chance| {
+        let lost = fidelity.lost.map_or(String::new(), |lost| {
+            format!("expected − delivered is {}; ", number::count_f64(lost))
+        });
+        let chance = number::count_f64(chance);
+        format!("{lost}sampling alone moves what arrives by up to ±{chance} (95 %)")
     });
     let tone = match fidelity.beyond_sampling {
         Some(true) => Tone::Alarm,
@@ -149,10 +165,10 @@ fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
             ..plain(delivered)
         },
         Cell {
-            text: lost,
+            text: lost_text,
             tone,
             basis,
-            value: of_unit(fidelity.lost),
+            value: of_unit(fidelity.lost.filter(|_| !fidelity.is_within_chance())),
         },
         known(fidelity.bytes_per_span, number::plain),
         known(fidelity.wire_bytes_per_span, number::plain),

@@ -186,6 +186,10 @@ fn marks(analysis: &Analysis, tables: &[&Table]) -> (Vec<String>, bool) {
         (NEGLIGIBLE, format!("negligible, within ±{margin}")),
         (INCONCLUSIVE, "inconclusive".to_owned()),
         (BEYOND_SAMPLING, "more than sampling explains".to_owned()),
+        (
+            AS_EXPECTED,
+            "within the chance of sampling (95 %)".to_owned(),
+        ),
     ];
     let texts = || {
         tables
@@ -207,6 +211,8 @@ fn marks(analysis: &Analysis, tables: &[&Table]) -> (Vec<String>, bool) {
 pub(crate) const NEGLIGIBLE: &str = "=";
 pub(crate) const INCONCLUSIVE: &str = "~";
 const BEYOND_SAMPLING: &str = "!";
+/// Instead of a loss that is none. It is its own mark.
+pub(crate) const AS_EXPECTED: &str = "as expected";
 
 /// A metric as a heading: "CPU per request".
 pub(crate) fn headline(metric: Metric) -> String {
