@@ -15,8 +15,8 @@ pub(crate) struct Ledger {
     in_window_ns: f64,
     /// Requests completed in own windows.
     measured: f64,
-    /// Requests completed in settle times, in the warm-up and under load that is not measured; they
-    /// defer cost as well.
+    /// Requests completed in settle times and under load that is not measured; they defer cost as
+    /// well.
     unmeasured: f64,
     /// CPU outside own windows, settle and warm-up, in nanoseconds.
     outside_ns: f64,
@@ -95,10 +95,6 @@ impl Ledgers {
                 since_ns: 0,
             };
             self.credit.insert((launch.launch, arm.instance), credit);
-            let entry = self.entry(launch.launch, arm.arm);
-            entry.unmeasured += arm.warmup_completed as f64;
-            entry.outside_ns += arm.warmup_outside_ns as f64;
-            entry.outside_time_ns += arm.warmup_outside_time_ns as f64;
         }
     }
 
@@ -314,6 +310,23 @@ mod tests {
                 "{hidden_ns} {unmeasured}: {found}"
             );
         }
+    }
+
+    /// A drain follows the warm-up, so that what it deferred is in no reading of the windows.
+    #[test]
+    fn a_warm_up_defers_nothing_into_windows() {
+        let windows = [fixture::window(0, 0, 0)];
+        let end = fixture::launch_end(0, &[(0, 3_000_000, 0)]);
+        let deferred_ns = |warmup_completed| {
+            let mut launch = fixture::launch(0, &[0]);
+            launch.arms[0].warmup_completed = warmup_completed;
+            launch.arms[0].warmup_outside_ns = warmup_completed * 1000;
+            let ledgers = kept(&windows, &[launch], std::slice::from_ref(&end));
+            let ledger = ledgers.get(0, ArmIndex(0)).copied();
+            ledger.unwrap().deferred_per_request_ns().unwrap()
+        };
+        assert!(deferred_ns(0) > 0.0);
+        assert_eq!(deferred_ns(10_000).to_bits(), deferred_ns(0).to_bits());
     }
 
     #[test]

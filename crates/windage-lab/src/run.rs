@@ -229,7 +229,7 @@ impl Site<'_> {
             interrupted: &options.interrupted,
             window_and_settle: plan.design.window + plan.design.settle,
             attaching: attaching(plan),
-            warm_up: plan.design.warmup * setting.arms_warmed_up(),
+            warm_up: setting.warm_up(),
             turn_block: plan
                 .design
                 .interleaving

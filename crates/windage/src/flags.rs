@@ -36,7 +36,7 @@ pub(crate) struct DemoFlags {
     #[arg(long)]
     pub(crate) shared: bool,
     /// Measuring time, without launches, warm-up and drain.
-    #[arg(long = "for", value_name = "DURATION", default_value = "70s", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", default_value = "64s", value_parser = duration)]
     pub(crate) length: Duration,
     /// Print every figure in the report, not only those that changed.
     #[arg(long, conflicts_with = "json")]

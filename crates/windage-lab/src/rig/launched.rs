@@ -1,6 +1,6 @@
 //! A launch in progress: its windows, and its end.
 
-use windage_model::{ArmIndex, Event, Place, TurnBlock};
+use windage_model::{ArmIndex, Place, TurnBlock};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
 use super::agents::Agents;
@@ -150,20 +150,11 @@ impl RealLaunched<'_, '_> {
         Ok(())
     }
 
-    /// Waits for deferred work, and reads what it used.
+    /// Waits for the work that the load before deferred, and reads what it used.
     fn drain(&mut self) -> Result<Reading, LabError> {
-        let services = &mut self.services;
-        let setting = services.setting;
-        let design = &setting.plan.design;
-        if !design.drain.is_zero() {
-            (setting.emit)(Event::Draining {
-                lasts: design.drain,
-            });
-        }
-        // What a flush exports was made in windows: it is deferred cost, as with an export on a
+        // What a flush exports was made under that load: it is deferred cost, as with an export on a
         // timer.
-        services.flush();
-        setting.rest(design.drain);
-        services.read(None)
+        self.services.flush();
+        self.services.drain()
     }
 }

@@ -146,7 +146,8 @@ impl Services<'_, '_> {
         }
         let setting = self.setting;
         let lasts = setting.plan.design.warmup;
-        if !lasts.is_zero() && !matches!(self.driver, Driver::Process) {
+        let is_warmed_up = !lasts.is_zero() && !matches!(self.driver, Driver::Process);
+        if is_warmed_up {
             (setting.emit)(Event::WarmingUp {
                 lasts: lasts * setting.arms_warmed_up(),
             });
@@ -158,6 +159,10 @@ impl Services<'_, '_> {
             if !setting.is_warmed_by_another(arm) {
                 launched[arm.get()].warmup_completed += self.warm_up_arm(arm, lasts)?;
             }
+        }
+        if is_warmed_up && setting.has_windows() {
+            // What the warm-up deferred is none of the windows' cost.
+            self.last = self.drain()?;
         }
         let outside = Outside::nothing(launched.len());
         let outside = std::mem::replace(&mut self.outside, outside);

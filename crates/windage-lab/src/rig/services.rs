@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windage_keeper::Keeper;
 use windage_load::Recording;
-use windage_model::{ArmIndex, Warning};
+use windage_model::{ArmIndex, Event, Warning};
 use windage_plan::Load;
 use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
@@ -210,6 +210,16 @@ impl Services<'_, '_> {
                 self.findings.extend(flushed);
             }
         }
+    }
+
+    /// Waits for deferred work, and reads all counters.
+    pub(super) fn drain(&mut self) -> Result<Reading, LabError> {
+        let lasts = self.setting.plan.design.drain;
+        if !lasts.is_zero() {
+            (self.setting.emit)(Event::Draining { lasts });
+        }
+        self.setting.rest(lasts);
+        self.read(None)
     }
 
     /// Records what a set's programs reported about themselves, each item once per launch.

@@ -68,9 +68,25 @@ impl Setting<'_> {
     }
 
     /// The number of arms that have load before the first window of a launch.
-    pub(crate) fn arms_warmed_up(&self) -> u32 {
+    pub(super) fn arms_warmed_up(&self) -> u32 {
         let warmed = self.arms().filter(|arm| !self.is_warmed_by_another(*arm));
         u32::try_from(warmed.count()).unwrap_or(u32::MAX)
+    }
+
+    /// How long a launch has load before its first block, at least, and what that defers is awaited.
+    pub(crate) fn warm_up(&self) -> Duration {
+        let design = &self.plan.design;
+        let load = design.warmup * self.arms_warmed_up();
+        match load.is_zero() || !self.has_windows() {
+            true => load,
+            false => load + design.drain,
+        }
+    }
+
+    /// Whether a launch has isolated windows.
+    pub(super) fn has_windows(&self) -> bool {
+        let turns = self.plan.design.interleaving;
+        turns.is_none_or(|turns| turns.isolated > 0.0)
     }
 
     /// The order in which sets are launched, drawn anew for each launch. The first one may pay for
