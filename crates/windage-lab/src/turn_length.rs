@@ -9,6 +9,11 @@ use crate::clock::whole_ns;
 
 /// The most turns in a block.
 const TURNS_MAX: f64 = 100_000.0;
+/// The first requests of a turn find cold caches: a turn that is given as a time has so many requests
+/// at least …
+const WARM_AFTER: f64 = 20.0;
+/// … if these take no longer than this. Longer turns would not cancel the machine's noise.
+const WARM_WITHIN_S: f64 = 0.1;
 /// How many times shorter short turns are: long enough for caches to warm up within them, so that a
 /// changeover costs what it costs in others.
 const SHORTER: u32 = 4;
@@ -39,12 +44,14 @@ impl TurnLength {
         interleaving: Interleaving,
     ) -> TurnLength {
         let baseline_per_s = rates_per_s.first().copied().unwrap_or(1.0);
+        let slowest_per_s = rates_per_s.iter().copied().fold(f64::INFINITY, f64::min);
+        let warm = WARM_AFTER.min(WARM_WITHIN_S * slowest_per_s);
         let requests_of = |rate_per_s: &f64| match interleaving.turn {
             Turn::Requests(requests) => u64::from(requests),
             // Requests of all arms are equally many. Iterations may differ in length by a factor of
             // ten and more, so that batch programs get the same time.
             Turn::Time(time) if is_batch => whole(time.as_secs_f64() * rate_per_s),
-            Turn::Time(time) => whole(time.as_secs_f64() * baseline_per_s),
+            Turn::Time(time) => whole(warm.max(time.as_secs_f64() * baseline_per_s)),
         };
         let requests = rates_per_s.iter().map(requests_of);
         let requests: Vec<u64> = requests.map(|of| of.max(fewest)).collect();
@@ -85,11 +92,19 @@ pub(crate) fn drawn(
     if order != TurnOrder::ShortTurns {
         return (order, usual);
     }
-    let short = length(Interleaving {
-        turn: match interleaving.turn {
+    let turn = match usual.requests[..] {
+        [one, ref others @ ..] if others.iter().all(|of| *of == one) => {
+            let requests = one / u64::from(SHORTER);
+            Turn::Requests(u32::try_from(requests).unwrap_or(u32::MAX).max(1))
+        }
+        // Iterations of arms differ in length.
+        _ => match interleaving.turn {
             Turn::Time(time) => Turn::Time(time / SHORTER),
-            Turn::Requests(requests) => Turn::Requests((requests / SHORTER).max(1)),
+            requests @ Turn::Requests(_) => requests,
         },
+    };
+    let short = length(Interleaving {
+        turn,
         ..interleaving
     });
     match short.requests == usual.requests {
@@ -131,7 +146,7 @@ mod tests {
         // Turn, requests per second of each arm alone, then requests per turn, groups, and the
         // length in ms.
         type Row = (Turn, &'static [f64], u64, u32, u64, &'static str);
-        let table: [Row; 9] = [
+        let table: [Row; 10] = [
             (ms(10), &[2000.0; 5], 20, 20, 1000, "five arms at one rate"),
             (ms(10), &[2000.0], 20, 100, 1000, "one arm"),
             (Turn::Requests(7), &[700.0; 2], 7, 50, 1000, "a number"),
@@ -154,8 +169,8 @@ mod tests {
             (
                 ms(10),
                 &[1000.0, 250.0],
-                10,
                 20,
+                10,
                 1000,
                 "a slower arm takes longer",
             ),
@@ -167,7 +182,15 @@ mod tests {
                 100_010,
                 "a very slow arm: one group",
             ),
-            (ms(10), &[1000.0, 4000.0], 10, 80, 1000, "a faster arm"),
+            (ms(10), &[1000.0, 4000.0], 20, 40, 1000, "a faster arm"),
+            (
+                ms(10),
+                &[100.0; 2],
+                10,
+                5,
+                1000,
+                "as many as make caches warm would take too long",
+            ),
             (Turn::Requests(1), &[1e9; 10], 1, 10_000, 1, "bounded turns"),
         ];
         for (turn, rates_per_s, requests, groups, lasts_ms, why) in table {
@@ -214,7 +237,7 @@ mod tests {
         use TurnOrder::{Random, ShortTurns, WithoutHeaviest};
         // Drawn, turn, requests per second and fewest; then the order, requests and groups.
         type Row = (TurnOrder, Turn, f64, u64, (TurnOrder, u64, u32));
-        let table: [Row; 7] = [
+        let table: [Row; 9] = [
             (Random, ms(10), 2000.0, 1, (Random, 20, 25)),
             (
                 WithoutHeaviest,
@@ -232,7 +255,9 @@ mod tests {
                 (ShortTurns, 2, 250),
             ),
             (ShortTurns, Turn::Requests(1), 2000.0, 1, (Random, 1, 500)),
-            (ShortTurns, ms(10), 100.0, 1, (Random, 1, 25)),
+            (ShortTurns, ms(10), 100.0, 1, (ShortTurns, 2, 13)),
+            (ShortTurns, ms(10), 20.0, 1, (ShortTurns, 1, 5)),
+            (ShortTurns, ms(10), 10.0, 1, (Random, 1, 3)),
             (ShortTurns, ms(10), 2000.0, 20, (Random, 20, 25)),
         ];
         for (order, turn, rate_per_s, fewest, expected) in table {

@@ -458,7 +458,8 @@ pub struct Interleaving {
 /// The length of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// As many requests or iterations as the baseline gets in this time.
+    /// As many requests or iterations as the baseline gets in this time, but enough requests for warm
+    /// caches.
     Time(Duration),
     /// So many requests or iterations.
     Requests(u32),
