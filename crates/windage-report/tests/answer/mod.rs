@@ -23,6 +23,10 @@ fn the_answer_follows_the_data() {
             "A/A control: no significant difference (95 % CI −0.2 to +0.4 %)",
         ),
         (
+            fixtures::few_launches(),
+            "A/A control: inconclusive (95 % CI",
+        ),
+        (
             fixtures::demo(),
             "`otel, sampling 1.0` lost 0.01 % of its traces",
         ),
