@@ -52,6 +52,7 @@ pub(crate) fn of_all_loads(
 ) -> Result<Analysis, RecordError> {
     let recorded = run.profiles()?;
     for analysis in &mut analyses {
+        analysis.found_at = run.found_at();
         analysis.profiles = profiles::of_load(analysis, &recorded);
     }
     let mut first = analyses.remove(0);
@@ -102,6 +103,7 @@ pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
     Analysis {
         regime: manifest.load.regime.clone(),
         run: manifest.run.clone(),
+        found_at: manifest.run.clone(),
         plan: manifest.plan.clone(),
         about: manifest.about.clone(),
         command: manifest.command.clone(),

@@ -20,6 +20,9 @@ pub struct Analysis {
     pub regime: Option<String>,
     /// The run's id, which is also its directory's name.
     pub run: String,
+    /// The name by which commands find it from where they are called: its id below `windage-runs`,
+    /// else its path.
+    pub found_at: String,
     /// The plan's name.
     pub plan: String,
     /// The plan's sentence about itself.

@@ -122,6 +122,8 @@ impl Comparison {
 pub struct ComparedRun {
     /// The run's id.
     pub run: String,
+    /// The name by which commands find it.
+    pub found_at: String,
     /// The plan's name.
     pub plan: String,
     /// When it began, RFC 3339, UTC.
@@ -297,6 +299,7 @@ fn compared_run(of: &Analysis) -> ComparedRun {
     let worst = of.regimes().map(|load| load.validity.soundness()).max();
     ComparedRun {
         run: of.run.clone(),
+        found_at: of.found_at.clone(),
         plan: of.plan.clone(),
         started: of.started.clone(),
         windage: of.windage.clone(),

@@ -38,7 +38,7 @@ pub use manifest::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
 };
 pub use profiles::{ProfileFailure, Profiled, RecordedProfile};
-pub use run_dir::RunDir;
+pub use run_dir::{RUNS, RunDir};
 pub use state::RunState;
 pub use times::{TimeCount, Times};
 pub use writer::{JournalWriter, Resumed};

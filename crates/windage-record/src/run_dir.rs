@@ -10,6 +10,8 @@ use windage_files::{Access, Owner};
 
 use crate::{Manifest, RecordError, whole_file};
 
+/// The directory that holds runs unless the user names another.
+pub const RUNS: &str = "windage-runs";
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// The manifest of a thousand arms has less than a megabyte.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
@@ -144,6 +146,14 @@ impl RunDir {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The name by which commands find the run from the working directory: that of the directory if
+    /// it is in [`RUNS`], else its path.
+    #[must_use]
+    pub fn found_at(&self) -> String {
+        let below = self.path.strip_prefix(RUNS).unwrap_or(&self.path);
+        below.display().to_string()
     }
 
     /// The name of the directory without its path. If the path has none, such as `.`, the name with

@@ -47,7 +47,7 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Vec<Fact> {
 
 /// Where to see more than the short report.
 pub(crate) fn more(analysis: &Analysis) -> Vec<Fact> {
-    let run = shell_word(&one_line(&analysis.run));
+    let run = shell_word(&one_line(&analysis.found_at));
     let more = format!("windage report {run} --all; --format html makes a page");
     vec![Fact::new("more", more)]
 }
@@ -146,12 +146,14 @@ pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
 /// Where the run is, and the commands that recompute or repeat it.
 pub(crate) fn closing(analysis: &Analysis) -> Vec<Fact> {
     let run = Fact::new("run", one_line(&analysis.run));
-    std::iter::once(run).chain(commands(analysis)).collect()
+    std::iter::once(run)
+        .chain(commands(analysis, &analysis.found_at))
+        .collect()
 }
 
-/// The commands that recompute or repeat the run.
-pub(crate) fn commands(analysis: &Analysis) -> [Fact; 2] {
-    let run = shell_word(&one_line(&analysis.run));
+/// The commands that recompute or repeat the run, which is found under a name.
+pub(crate) fn commands(analysis: &Analysis, found_at: &str) -> [Fact; 2] {
+    let run = shell_word(&one_line(found_at));
     [
         Fact::new("recompute", format!("windage report {run}")),
         Fact::new("repeat", one_line(&analysis.command)),

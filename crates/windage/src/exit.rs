@@ -9,7 +9,7 @@ pub(crate) enum Exit {
     Success = 0,
     /// The command line or the plan is wrong.
     Usage = 2,
-    /// Measured, but not as well as the plan's `stop` asks for.
+    /// Measured, but not as well as the plan's `stop` asks for; or the runs can't be compared.
     Inconclusive = 3,
     /// The run is void: its figures must not be used.
     Void = 4,

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The directory that holds runs unless `--out` names another.
-pub(crate) const RUNS: &str = "windage-runs";
+use windage_record::RUNS;
 
 /// The directory of a run that is given by its path, or by its id as reports show it.
 pub(crate) fn find(run: &Path) -> PathBuf {

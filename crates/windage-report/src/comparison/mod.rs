@@ -67,7 +67,7 @@ fn which(run: &ComparedRun) -> String {
 /// The command that repeats this comparison.
 fn closing(compared: &Compared) -> Vec<Fact> {
     let of = &compared.comparison;
-    let [a, b] = [&of.a.run, &of.b.run].map(|run| shell_word(&one_line(run)));
+    let [a, b] = [&of.a.found_at, &of.b.found_at].map(|run| shell_word(&one_line(run)));
     vec![Fact::new("again", format!("windage compare {a} {b}"))]
 }
 

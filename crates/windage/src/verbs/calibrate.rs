@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use windage_plan::{Length, Plan};
-use windage_record::RunDir;
+use windage_record::{RUNS, RunDir};
 
 use crate::calibration_file;
 use crate::exit::Exit;
 use crate::flags::{CalibrateFlags, OutputFlags};
 use crate::message;
-use crate::run_name::{RUNS, unused};
+use crate::run_name::unused;
 use crate::signals::Signals;
 use crate::verbs::demo::share_cores;
 use crate::verbs::report::print;

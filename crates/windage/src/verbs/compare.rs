@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use windage_analysis::{Compared, wire};
+use windage_analysis::{Comparable, Compared, ComparedRun, Comparison, wire};
 use windage_model::{Metric, Soundness};
 use windage_record::{RecordError, RunDir};
 use windage_report::TerminalOptions;
@@ -68,10 +68,16 @@ pub(crate) fn compare(flags: &CompareFlags) -> Exit {
         Ok(done) => done,
         Err(error) => return refused(&error),
     };
-    let runs = [&compared.comparison.a, &compared.comparison.b];
-    let is_void = runs.iter().any(|run| run.validity == Soundness::Void);
-    let exit = if is_void { Exit::Void } else { Exit::Success };
-    tell(flags.output.as_deref(), &text).max(exit)
+    tell(flags.output.as_deref(), &text).max(exit(&compared.comparison))
+}
+
+fn exit(found: &Comparison) -> Exit {
+    let is_void = |run: &ComparedRun| run.validity == Soundness::Void;
+    match found.comparable() {
+        _ if is_void(&found.a) || is_void(&found.b) => Exit::Void,
+        Comparable::No => Exit::Inconclusive,
+        Comparable::Yes | Comparable::WithCare => Exit::Success,
+    }
 }
 
 fn read(flags: &CompareFlags) -> Result<Compared, Unreportable> {

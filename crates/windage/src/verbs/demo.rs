@@ -6,11 +6,12 @@ use std::time::SystemTime;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use windage_plan::{Length, Plan};
+use windage_record::RUNS;
 
 use crate::exit::Exit;
 use crate::flags::DemoFlags;
 use crate::message;
-use crate::run_name::{RUNS, unused};
+use crate::run_name::unused;
 use crate::signals::Signals;
 use crate::verbs::publish::Publishing;
 use crate::verbs::run::{Start, measure, show, show_plan_error};

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use windage_record::RUNS;
 use windage_serve::{RunsError, RunsServer};
 
 use super::publish::address;
 use super::report::print;
 use crate::exit::Exit;
 use crate::message;
-use crate::run_name::RUNS;
 use crate::signals::Signals;
 
 /// How often signals are checked.

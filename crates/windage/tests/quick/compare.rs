@@ -171,3 +171,20 @@ fn a_void_run_is_compared_without_verdicts() {
     let text = shop.windage(&["compare", "sound", "void"]).code(4).stdout;
     assert!(text.contains("can't be compared"), "{text}");
 }
+
+#[test]
+fn runs_are_found_elsewhere_and_other_baselines_are_not_compared() {
+    let shop = Workshop::new();
+    measure(&shop, "elsewhere/then", &Plan::default(), 0);
+    let other = Plan::default().text().replace("'off'", "'bare'");
+    shop.write("other.toml", &other);
+    let args = ["run", "other.toml", "--out", "other", "--quiet"];
+    shop.windage(&args).code(0);
+    let report = |run: &str| shop.windage(&["report", run]).code(0).stdout;
+    assert!(report("elsewhere/then").contains("windage report elsewhere/then --all"));
+    let ended = shop.windage(&["compare", "elsewhere/then", "other"]);
+    let text = ended.code(3).stdout;
+    for words in ["can't be compared", "windage compare elsewhere/then other"] {
+        assert!(text.contains(words), "{words:?} not in {text}");
+    }
+}

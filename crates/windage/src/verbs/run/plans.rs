@@ -5,12 +5,12 @@ use std::time::SystemTime;
 
 use nix::unistd::geteuid;
 use windage_plan::{Depth, Length, Plan, PlanError, Stop};
-use windage_record::RunDir;
+use windage_record::{RUNS, RunDir};
 
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::message;
-use crate::run_name::{RUNS, unused};
+use crate::run_name::unused;
 
 /// Reads every plan before the first is measured, so that a typo in the last costs no time.
 pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
