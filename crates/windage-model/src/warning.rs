@@ -425,6 +425,13 @@ warnings! {
     } = "run_incomplete", Suspect;
     /// The end of the journal was damaged and cut off.
     JournalCut { cut_bytes: u64 } = "journal_cut", Suspect;
+    /// Records before the end of the journal were damaged; the blocks that they are a part of were
+    /// left out.
+    JournalDamaged {
+        damaged_bytes: u64,
+        blocks_lost: u64,
+        blocks: Vec<String>,
+    } = "journal_damaged", Suspect;
     /// An open loop did not reach its rate in a window.
     RateNotReached {
         bottleneck: Bottleneck,

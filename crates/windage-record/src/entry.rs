@@ -45,6 +45,51 @@ pub enum Entry {
     RunEnded(Ending),
 }
 
+impl Entry {
+    /// The block that an entry is a part of, which counts only as a whole; `None` for an entry that
+    /// stands for itself.
+    pub(crate) fn block(&self) -> Option<u32> {
+        match self {
+            Entry::Window(window) => Some(window.place.block),
+            Entry::Turns(turns) => Some(turns.block),
+            Entry::Process(times) => Some(times.place.block),
+            _ => None,
+        }
+    }
+
+    /// The launch of an entry; `None` when it belongs to the whole run.
+    #[must_use]
+    pub fn launch(&self) -> Option<u32> {
+        match self {
+            Entry::LaunchStarted(launch) => Some(launch.launch),
+            Entry::Window(window) => Some(window.place.launch),
+            Entry::Turns(block) => Some(block.launch),
+            Entry::LaunchEnded(end) => Some(end.launch),
+            Entry::Delivered(delivered) => Some(delivered.launch),
+            Entry::Phase(spent) => Some(spent.launch),
+            Entry::Process(times) => Some(times.place.launch),
+            Entry::SelfReport(said) => Some(said.launch),
+            Entry::Agent(cycle) => Some(cycle.launch),
+            Entry::Warning(_)
+            | Entry::Version { .. }
+            | Entry::BlockDone { .. }
+            | Entry::RunEnded(_) => None,
+        }
+    }
+
+    /// The round of an entry, where it says so.
+    #[must_use]
+    pub fn round(&self) -> Option<u32> {
+        match self {
+            Entry::LaunchStarted(launch) => Some(launch.round),
+            Entry::Window(window) => Some(window.place.round),
+            Entry::Turns(block) => Some(block.round),
+            Entry::Process(times) => Some(times.place.round),
+            _ => None,
+        }
+    }
+}
+
 /// The newly launched processes of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {

@@ -18,6 +18,15 @@ const MAGIC: [u8; 8] = *b"WNDGJRNL";
 const HEAD_BYTES: usize = 5;
 const CHECKSUM_BYTES: usize = 4;
 
+/// A search for the next frame passes over longer ones, which are rare: so bytes that only look
+/// like a length cost less.
+const SCAN_PAYLOAD_BYTES: usize = 1 << 20;
+/// How much it reads at once.
+const SCAN_CHUNK_BYTES: usize = 1 << 16;
+/// After checksums over so many bytes, less than a second of work, it gives up: a file made for that
+/// could otherwise keep a reader busy for hours. A megabyte of random bytes costs 128 MB.
+const SCAN_HASHED_BYTES: usize = 1 << 30;
+
 /// The file header of a format.
 pub(crate) fn header(format: u32) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
@@ -119,8 +128,24 @@ pub(crate) enum Step<'a> {
 /// Reads frames one after another.
 pub(crate) struct Frames<R> {
     input: R,
+    /// Where the first unread byte is in the file.
     position: u64,
     buffer: Vec<u8>,
+    /// Where the first unread byte is in the buffer.
+    at: usize,
+}
+
+/// What the unread bytes begin with.
+enum Beginning {
+    /// A complete frame of so many bytes.
+    Frame(usize),
+    Nothing,
+    /// The file ends within the frame.
+    Torn,
+    /// The length is implausible.
+    Implausible,
+    /// The checksum of so many bytes does not match.
+    Mismatch(usize),
 }
 
 impl<R: Read> Frames<R> {
@@ -130,55 +155,161 @@ impl<R: Read> Frames<R> {
             input,
             position,
             buffer: Vec::new(),
+            at: 0,
         }
     }
 
-    /// The next frame. After anything but [`Step::Frame`] nothing more can be read.
+    /// Where the next frame begins, in bytes from the start of the file.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next frame. After [`Step::Torn`] or [`Step::Damaged`] only [`Frames::resync`] leads on.
     pub(crate) fn step(&mut self) -> io::Result<Step<'_>> {
-        self.buffer.clear();
-        match self.fill(HEAD_BYTES)? {
-            0 => return Ok(Step::End),
-            HEAD_BYTES => {}
-            _ => return Ok(Step::Torn),
-        }
-        let stored = [
-            self.buffer[0],
-            self.buffer[1],
-            self.buffer[2],
-            self.buffer[3],
-        ];
-        let length = match usize::try_from(u32::from_le_bytes(stored)) {
-            Ok(length) if length <= MAX_PAYLOAD_BYTES => length,
-            _ => return Ok(Step::Damaged),
+        let bytes = match self.beginning(0, MAX_PAYLOAD_BYTES)? {
+            Beginning::Frame(bytes) => bytes,
+            Beginning::Nothing => return Ok(Step::End),
+            Beginning::Torn => return Ok(Step::Torn),
+            Beginning::Implausible | Beginning::Mismatch(_) => return Ok(Step::Damaged),
         };
-        let body_end = HEAD_BYTES + length;
-        let whole = body_end + CHECKSUM_BYTES;
-        if self.fill(whole - HEAD_BYTES)? < whole - HEAD_BYTES {
-            return Ok(Step::Torn);
-        }
-        let checksum = crc32fast::hash(&self.buffer[..body_end]);
-        if self.buffer[body_end..] != checksum.to_le_bytes() {
-            return Ok(Step::Damaged);
-        }
         let start = self.position;
-        // The size of a frame is bounded by `MAX_PAYLOAD_BYTES`, far below 2^64.
-        self.position += whole as u64;
+        self.pass(bytes);
+        let frame = &self.buffer[self.at - bytes..self.at];
         Ok(Step::Frame {
             start,
             end: self.position,
-            kind: self.buffer[4],
-            payload: &self.buffer[HEAD_BYTES..body_end],
+            kind: frame[4],
+            payload: payload_of(frame),
         })
     }
 
-    /// Appends up to `count` bytes to the buffer; fewer only at the end of the input. The buffer
-    /// grows with what is read, so a damaged length costs no memory.
-    fn fill(&mut self, count: usize) -> io::Result<usize> {
-        self.input
-            .by_ref()
-            .take(count as u64)
-            .read_to_end(&mut self.buffer)
+    /// Passes over a torn or damaged frame, to the next one in which `is_record` recognises a
+    /// record. Returns how many bytes were passed over; `None` when no such frame follows, and then
+    /// nothing more can be read.
+    ///
+    /// The damaged frame's own length is tried first, so that what its payload contains is only
+    /// looked at when the length itself is damaged. A frame counts if another one follows it at
+    /// once, or the end of the file. That bytes look like one frame by chance needs a match of 32
+    /// bits; a copy of a frame within a payload has no frame behind it.
+    pub(crate) fn resync(
+        &mut self,
+        is_record: impl Fn(u8, &[u8]) -> bool,
+    ) -> io::Result<Option<u64>> {
+        let damaged_at = self.position;
+        if let Beginning::Mismatch(bytes) = self.beginning(0, MAX_PAYLOAD_BYTES)? {
+            let whole = bytes + CHECKSUM_BYTES;
+            if self.ahead(whole + 1)? == whole {
+                // The damaged frame is the last.
+                return Ok(None);
+            }
+            if self.is_found(whole, MAX_PAYLOAD_BYTES, &is_record)? {
+                self.pass(whole);
+                return Ok(Some(whole as u64));
+            }
+        }
+        let mut hashed = 0;
+        while hashed < SCAN_HASHED_BYTES {
+            self.pass(1);
+            if self.buffer.len() - self.at < HEAD_BYTES {
+                self.ahead(SCAN_CHUNK_BYTES)?;
+            }
+            match self.beginning(0, SCAN_PAYLOAD_BYTES)? {
+                Beginning::Nothing => return Ok(None),
+                Beginning::Mismatch(bytes) => hashed += bytes,
+                Beginning::Torn | Beginning::Implausible => {}
+                Beginning::Frame(bytes) => {
+                    if self.is_found(0, SCAN_PAYLOAD_BYTES, &is_record)? {
+                        return Ok(Some(self.position - damaged_at));
+                    }
+                    hashed += bytes + SCAN_PAYLOAD_BYTES;
+                }
+            }
+        }
+        Ok(None)
     }
+
+    /// Whether a frame that counts begins `from` bytes behind the position.
+    fn is_found(
+        &mut self,
+        from: usize,
+        longest: usize,
+        is_record: impl Fn(u8, &[u8]) -> bool,
+    ) -> io::Result<bool> {
+        let Some(bytes) = self.record_at(from, longest, &is_record)? else {
+            return Ok(false);
+        };
+        let behind = from + bytes;
+        let is_last = self.ahead(behind + 1)? == behind;
+        Ok(is_last || self.record_at(behind, longest, &is_record)?.is_some())
+    }
+
+    /// The length of the frame that begins `from` bytes behind the position, if it is a record.
+    fn record_at(
+        &mut self,
+        from: usize,
+        longest: usize,
+        is_record: impl Fn(u8, &[u8]) -> bool,
+    ) -> io::Result<Option<usize>> {
+        let Beginning::Frame(bytes) = self.beginning(from, longest)? else {
+            return Ok(None);
+        };
+        let start = self.at + from;
+        let frame = &self.buffer[start..start + bytes];
+        Ok(is_record(frame[4], payload_of(frame)).then_some(bytes))
+    }
+
+    /// Examines the bytes that begin `from` bytes behind the position.
+    fn beginning(&mut self, from: usize, longest: usize) -> io::Result<Beginning> {
+        match self.ahead(from + HEAD_BYTES)?.saturating_sub(from) {
+            0 => return Ok(Beginning::Nothing),
+            HEAD_BYTES => {}
+            _ => return Ok(Beginning::Torn),
+        }
+        let head = &self.buffer[self.at + from..];
+        let stored = [head[0], head[1], head[2], head[3]];
+        let length = match usize::try_from(u32::from_le_bytes(stored)) {
+            Ok(length) if length <= longest => length,
+            _ => return Ok(Beginning::Implausible),
+        };
+        let body = HEAD_BYTES + length;
+        let whole = body + CHECKSUM_BYTES;
+        if self.ahead(from + whole)? < from + whole {
+            return Ok(Beginning::Torn);
+        }
+        let start = self.at + from;
+        let (body_bytes, stored) = self.buffer[start..start + whole].split_at(body);
+        Ok(match stored == crc32fast::hash(body_bytes).to_le_bytes() {
+            true => Beginning::Frame(whole),
+            false => Beginning::Mismatch(body),
+        })
+    }
+
+    /// Passes over unread bytes, which stay in the buffer until more are read.
+    fn pass(&mut self, bytes: usize) {
+        self.at += bytes;
+        self.position += bytes as u64;
+    }
+
+    /// Reads until the buffer has `count` unread bytes, and returns how many of them it has; fewer
+    /// only at the end of the input. The buffer grows with what is read, so a damaged length costs
+    /// no memory.
+    fn ahead(&mut self, count: usize) -> io::Result<usize> {
+        let left = self.buffer.len() - self.at;
+        if left < count {
+            if left == 0 || self.at > SCAN_PAYLOAD_BYTES {
+                self.buffer.drain(..self.at);
+                self.at = 0;
+            }
+            let missing = (count - left) as u64;
+            let input = self.input.by_ref();
+            input.take(missing).read_to_end(&mut self.buffer)?;
+        }
+        Ok(count.min(self.buffer.len() - self.at))
+    }
+}
+
+fn payload_of(frame: &[u8]) -> &[u8] {
+    &frame[HEAD_BYTES..frame.len() - CHECKSUM_BYTES]
 }
 
 #[cfg(test)]
@@ -241,6 +372,100 @@ mod tests {
         }
         let absurd = [0xff; 64];
         assert_eq!(Frames::new(&absurd[..], 0).step().unwrap(), Step::Damaged);
+    }
+
+    /// Frames of one byte each, with a large one between them.
+    fn stream(large: &[u8]) -> (Vec<u8>, usize) {
+        let small = frame(1, b"a");
+        let bytes = [&small[..], &frame(2, large), &small, &small].concat();
+        (bytes, small.len())
+    }
+
+    /// The kinds of the frames after a first one, and where the last passage over damage ended.
+    fn kinds_behind_the_first(bytes: &[u8]) -> (Vec<u8>, Option<u64>) {
+        let (mut frames, mut kinds, mut passed) = (Frames::new(bytes, 0), Vec::new(), None);
+        loop {
+            match frames.step().unwrap() {
+                Step::Frame { kind, .. } => kinds.push(kind),
+                Step::End => return (kinds.split_off(1), passed),
+                Step::Torn | Step::Damaged => {
+                    if frames.resync(|kind, _| kind < 9).unwrap().is_none() {
+                        return (kinds.split_off(1), passed);
+                    }
+                    passed = Some(frames.position());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_passed_over_to_the_next_frame() {
+        let inner = frame(1, b"inner");
+        let payloads = [
+            ("text", b"some text".to_vec()),
+            ("nothing", Vec::new()),
+            ("zeros", vec![0; 300]),
+            ("a frame", inner.clone()),
+            (
+                "a frame with text around it",
+                [b"ab", &inner[..], b"cd"].concat(),
+            ),
+            (
+                "longer than is searched for",
+                vec![7; SCAN_PAYLOAD_BYTES + 9],
+            ),
+        ];
+        for (what, payload) in payloads {
+            let (bytes, start) = stream(&payload);
+            let next = bytes.len() - 2 * start;
+            // Of the large payload a few places are enough.
+            let edge = if payload.len() > 1000 { 9 } else { 400 };
+            for at in (start..next).filter(|at| *at < start + edge || *at + 5 > next) {
+                for bit in 0..8 {
+                    let mut damaged = bytes.clone();
+                    damaged[at] ^= 1 << bit;
+                    let expected = (vec![1, 1], Some(next as u64));
+                    let found = kinds_behind_the_first(&damaged);
+                    assert_eq!(found, expected, "{what}: byte {at}, bit {bit}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_a_frame_or_the_end_follows_is_taken_for_a_frame() {
+        let (good, unknown) = (frame(1, b"x"), frame(9, b"x"));
+        type Row<'a> = (&'a str, Vec<&'a [u8]>, Vec<u8>);
+        let table: [Row<'_>; 6] = [
+            ("the end", vec![&good], vec![1]),
+            ("another frame", vec![&good, &good], vec![1, 1]),
+            ("junk", vec![&good, b"junk and more junk"], vec![]),
+            ("part of a frame", vec![&good, &good[..5]], vec![]),
+            ("an unknown record", vec![&good, &unknown], vec![]),
+            ("after an unknown record", vec![&unknown, &good], vec![1]),
+        ];
+        for (what, behind, expected) in table {
+            // A length that leads nowhere.
+            let bytes = [&good[..], &[0xff; 30], &behind.concat()].concat();
+            assert_eq!(kinds_behind_the_first(&bytes).0, expected, "{what}");
+        }
+        // The same when the damaged frame's own length is right.
+        let mut damaged = frame(2, &frame(1, b"inner"));
+        damaged[4] ^= 1;
+        let bytes = [&good[..], &damaged].concat();
+        assert_eq!(kinds_behind_the_first(&bytes), (vec![], None));
+    }
+
+    /// Each of these bytes begins a length of less than a megabyte.
+    #[test]
+    fn a_search_gives_up() {
+        let bytes = [0xff, 0, 8, 0].repeat(1 << 20);
+        let mut frames = Frames::new(&bytes[..], 0);
+        let before = std::time::Instant::now();
+        assert_eq!(frames.step().unwrap(), Step::Damaged);
+        assert_eq!(frames.resync(|_, _| true).unwrap(), None);
+        assert!(frames.position() < bytes.len() as u64);
+        assert!(before.elapsed().as_secs() < 300, "{:?}", before.elapsed());
     }
 
     #[test]

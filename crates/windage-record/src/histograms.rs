@@ -32,7 +32,7 @@ impl Timing {
 
     /// The log's name in the run directory.
     #[must_use]
-    pub fn file_name(self) -> &'static str {
+    pub const fn file_name(self) -> &'static str {
         match self {
             Timing::ResponseTime => "response_time.hlog",
             Timing::ServiceTime => "service_time.hlog",

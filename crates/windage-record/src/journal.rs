@@ -1,12 +1,17 @@
-//! Reads a journal: every entry up to the last complete block, wherever the file was cut.
+//! Reads a journal: every entry up to the last complete block, wherever the file was cut, except
+//! blocks that are damaged.
+
+mod losses;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+pub use self::losses::Loss;
+use self::losses::Losses;
 use crate::frame::{self, Frames, Header, Step};
-use crate::wire::{self, Decoded};
+use crate::wire::{self, BlockMark, Decoded};
 use crate::{Ending, Entry, RecordError, RunDir, manifest};
 
 /// The journal's name in the run directory.
@@ -28,7 +33,7 @@ pub struct Cut {
 pub enum CutCause {
     /// The file ends within a record: the run was killed while writing, or the file was shortened.
     Torn,
-    /// A record does not match its checksum; nothing after it can be trusted.
+    /// A record does not match its checksum, and no intact one follows, or none that ends a block.
     Damaged,
     /// Windows or turns of a block that has no commit mark.
     UnfinishedBlock,
@@ -39,6 +44,8 @@ pub enum CutCause {
 pub struct Recorded {
     /// The entries, in the order of writing.
     pub entries: Vec<Entry>,
+    /// What was left out before the end because it is damaged.
+    pub losses: Vec<Loss>,
     /// What was left out at the end, if anything.
     pub cut: Option<Cut>,
     /// How the run ended; `None` when it is still in progress or was killed.
@@ -48,7 +55,8 @@ pub struct Recorded {
 /// The entries of a journal, in the order of writing.
 ///
 /// Windows are returned once their block's commit mark has been read; at most one block waits in
-/// memory. After an error there is nothing more.
+/// memory. Behind damage it is read on from the next intact record: only blocks of which a part is
+/// damaged are left out. After an error there is nothing more.
 pub struct Journal {
     frames: Frames<io::Take<BufReader<File>>>,
     path: PathBuf,
@@ -60,6 +68,9 @@ pub struct Journal {
     uncommitted: Vec<Entry>,
     committed_bytes: u64,
     histogram_bytes: [u64; 2],
+    /// The block that the next commit mark is expected to end.
+    next_block: u32,
+    losses: Losses,
     cut_cause: CutCause,
     ending: Option<Ending>,
 }
@@ -105,6 +116,8 @@ impl Journal {
             uncommitted: Vec::new(),
             committed_bytes: if torn { 0 } else { frame::HEADER_BYTES as u64 },
             histogram_bytes: [0; 2],
+            next_block: 0,
+            losses: Losses::default(),
             cut_cause: CutCause::Torn,
             ending: None,
         })
@@ -126,6 +139,7 @@ impl Journal {
         self.file_bytes = file_bytes;
         self.done = false;
         self.uncommitted.clear();
+        self.losses.go_back();
         self.cut_cause = CutCause::Torn;
         Ok(file_bytes > self.committed_bytes)
     }
@@ -139,6 +153,7 @@ impl Journal {
         let entries = journal.by_ref().collect::<Result<Vec<_>, _>>()?;
         Ok(Recorded {
             entries,
+            losses: journal.losses(),
             cut: journal.cut(),
             ending: journal.ending,
         })
@@ -153,6 +168,17 @@ impl Journal {
             bytes,
             cause: self.cut_cause,
         })
+    }
+
+    /// What was left out before the end because it is damaged, as far as was read.
+    #[must_use]
+    pub fn losses(&self) -> Vec<Loss> {
+        self.losses.committed()
+    }
+
+    /// The block after the last commit mark that was read.
+    pub(crate) fn next_block(&self) -> u32 {
+        self.next_block
     }
 
     /// How the run ended, as far as was read: `None` until an ending was read that no other entry
@@ -180,7 +206,7 @@ impl Journal {
             .frames
             .step()
             .map_err(RecordError::io("read", &self.path))?;
-        self.cut_cause = match step {
+        match step {
             Step::Frame {
                 start,
                 end,
@@ -198,44 +224,105 @@ impl Journal {
                     }
                 })?;
                 self.accept(decoded, end);
-                return Ok(());
             }
-            Step::End => CutCause::UnfinishedBlock,
-            Step::Torn => CutCause::Torn,
-            Step::Damaged => CutCause::Damaged,
+            Step::End => self.finish(CutCause::UnfinishedBlock),
+            Step::Torn => self.pass_damage(CutCause::Torn)?,
+            Step::Damaged => self.pass_damage(CutCause::Damaged)?,
+        }
+        Ok(())
+    }
+
+    /// Reads on behind a frame that can't be read; if nothing follows, it is the journal's end.
+    fn pass_damage(&mut self, cause: CutCause) -> Result<(), RecordError> {
+        let at_byte = self.frames.position();
+        let is_record = |kind, payload: &[u8]| wire::decode(kind, payload).is_ok();
+        let passed = self
+            .frames
+            .resync(is_record)
+            .map_err(RecordError::io("read", &self.path))?;
+        let Some(bytes) = passed else {
+            self.finish(cause);
+            return Ok(());
         };
+        // A part of their block is missing, or its mark.
+        let blocks = self.uncommitted.iter().filter_map(Entry::block);
+        let end = blocks.map(|block| block.saturating_add(1)).max();
+        self.drop_blocks();
+        let lost = self.next_block..end.unwrap_or(self.next_block);
+        self.losses.add(at_byte, bytes, lost);
+        Ok(())
+    }
+
+    fn finish(&mut self, cause: CutCause) {
         self.done = true;
+        self.cut_cause = match self.losses.is_uncommitted() {
+            true => CutCause::Damaged,
+            false => cause,
+        };
         // Entries that still wait will not get a commit mark.
         self.uncommitted.clear();
-        Ok(())
     }
 
     fn accept(&mut self, decoded: Decoded, end: u64) {
         match decoded {
-            Decoded::Entry(entry) => self.take(entry, end),
-            Decoded::BlockDone(mark) => {
-                self.histogram_bytes = mark.histogram_bytes;
-                self.ready.extend(self.uncommitted.drain(..));
-                self.take(Entry::BlockDone { block: mark.block }, end);
+            Decoded::Entry(entry) => {
+                let is_of_a_block = |entry: &Entry| entry.block().is_some();
+                let waits = is_of_a_block(&entry) || self.uncommitted.iter().any(is_of_a_block);
+                self.uncommitted.push(entry);
+                if !waits {
+                    self.commit(end);
+                }
             }
+            Decoded::BlockDone(mark) => self.end_block(mark, end),
         }
     }
 
-    fn take(&mut self, entry: Entry, end: u64) {
-        let is_of_a_block = matches!(
-            entry,
-            Entry::Window(_) | Entry::Turns(_) | Entry::Process(_)
-        );
-        if is_of_a_block || !self.uncommitted.is_empty() {
-            self.uncommitted.push(entry);
-            return;
+    /// Commits a block, unless a part of it may be damaged.
+    fn end_block(&mut self, mark: BlockMark, end: u64) {
+        let next_block = mark.block.saturating_add(1);
+        let is_whole = !self.losses.is_open() || self.has_beginning_of(mark.block);
+        if is_whole {
+            let block = mark.block;
+            self.uncommitted.push(Entry::BlockDone { block });
+            self.losses.close(self.next_block..block);
+        } else {
+            self.drop_blocks();
+            self.losses.close(self.next_block..next_block);
         }
-        self.ending = match &entry {
-            Entry::RunEnded(ending) => Some(ending.clone()),
-            // A resumed run continues after an ending.
-            _ => None,
-        };
-        self.ready.push_back(entry);
+        self.next_block = next_block;
+        self.histogram_bytes = mark.histogram_bytes;
+        self.commit(end);
+    }
+
+    /// Whether what waits of blocks begins with the first record of this one: all damage before it
+    /// is then of earlier blocks, because entries before the damage don't wait any more.
+    fn has_beginning_of(&self, block: u32) -> bool {
+        let of_blocks = self
+            .uncommitted
+            .iter()
+            .find(|entry| entry.block().is_some());
+        of_blocks.is_some_and(|entry| match entry {
+            Entry::Window(window) => window.place.block == block && window.place.position == 0,
+            Entry::Turns(turns) => turns.block == block,
+            _ => false,
+        })
+    }
+
+    fn drop_blocks(&mut self) {
+        self.uncommitted.retain(|entry| entry.block().is_none());
+    }
+
+    /// Hands over everything that waits.
+    fn commit(&mut self, end: u64) {
+        for entry in self.uncommitted.drain(..) {
+            self.ending = match &entry {
+                Entry::RunEnded(ending) => Some(ending.clone()),
+                // A resumed run continues after an ending.
+                _ => None,
+            };
+            self.ready.push_back(entry);
+        }
+        self.losses.commit();
         self.committed_bytes = end;
     }
 }

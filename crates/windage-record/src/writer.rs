@@ -1,22 +1,30 @@
 //! Writes a journal and its histogram logs, block by block.
 
+mod aside;
 mod tail;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use hdrhistogram::Histogram;
-use windage_model::{ArmId, Window};
+use windage_model::{ArmId, Warning, Window};
 
+use self::aside::copy_aside;
 use self::tail::Tail;
 use crate::histograms::{self, LineEncoder, Timing};
-use crate::journal::{Cut, FILE_NAME, Journal};
+use crate::journal::{Cut, CutCause, FILE_NAME, Journal, Loss};
 use crate::{Ending, Entry, RecordError, RunDir, frame, manifest, whole_file, wire};
 
 /// What may wait between two commits. A block is some ten windows of a few kilobytes each, so only
 /// a run that doesn't commit reaches this.
 const MAX_WAITING_BYTES: usize = 64 << 20;
+/// The files that a run appends to.
+const FILES: [&str; 3] = [
+    FILE_NAME,
+    Timing::ResponseTime.file_name(),
+    Timing::ServiceTime.file_name(),
+];
 
 /// Writes the journal and the histogram logs of a run, and holds the run's lock.
 ///
@@ -50,6 +58,10 @@ pub struct Resumed {
     pub ending: Option<Ending>,
     /// What was cut off the journal, if anything.
     pub cut: Option<Cut>,
+    /// What is left out because it is damaged.
+    pub losses: Vec<Loss>,
+    /// Copies of the damaged files as they were found; none without damage.
+    pub copies: Vec<PathBuf>,
 }
 
 impl JournalWriter {
@@ -66,11 +78,12 @@ impl JournalWriter {
     }
 
     /// Continues a run: cuts torn data and incomplete blocks off the journal and the histogram
-    /// logs, and keeps the rest.
+    /// logs, and keeps the rest. Damaged files are copied first.
     ///
     /// # Errors
-    /// When another process writes to the run, the journal can't be understood, or a histogram
-    /// log is shorter than the journal says.
+    /// When another process writes to the run, the journal can't be understood, a histogram log is
+    /// shorter than the journal says, or damaged files can't be copied; the files are then
+    /// unchanged.
     pub fn append_to(run: &RunDir) -> Result<(JournalWriter, Resumed), RecordError> {
         let lock = run.lock()?;
         let mut journal = Journal::open(run)?;
@@ -79,8 +92,14 @@ impl JournalWriter {
             resumed.note(&entry?);
         }
         resumed.cut = journal.cut();
+        resumed.losses = journal.losses();
+        resumed.next_block = journal.next_block();
         resumed.ending = journal.ending().cloned();
 
+        check_lengths(run, journal.histogram_bytes())?;
+        if !resumed.damage().is_empty() {
+            resumed.copies = copy_aside(run.path(), &FILES)?;
+        }
         let [response_bytes, service_bytes] = journal.histogram_bytes();
         let kept_bytes = [journal.committed_bytes(), response_bytes, service_bytes];
         let open = windage_files::open_or_create;
@@ -229,12 +248,24 @@ impl JournalWriter {
 }
 
 impl Resumed {
+    /// What is lost by damage; nothing where the end of the journal is torn or unfinished, as a kill
+    /// leaves it.
+    #[must_use]
+    pub fn damage(&self) -> Vec<Warning> {
+        let damaged = self.cut.filter(|cut| cut.cause == CutCause::Damaged);
+        let cut = damaged.map(|cut| Warning::JournalCut {
+            cut_bytes: cut.bytes,
+        });
+        Loss::warning(&self.losses).into_iter().chain(cut).collect()
+    }
+
     fn note(&mut self, entry: &Entry) {
+        // Not only of its start, which may be damaged.
+        if let Some(launch) = entry.launch() {
+            self.next_launch = self.next_launch.max(launch.saturating_add(1));
+        }
+        self.last_round = entry.round().or(self.last_round);
         match entry {
-            Entry::LaunchStarted(launch) => {
-                self.next_launch = launch.launch.saturating_add(1);
-                self.last_round = Some(launch.round);
-            }
             Entry::Window(window) => {
                 let end_ns = window.started_ns.saturating_add(window.duration_ns);
                 self.measured_until_ns = self.measured_until_ns.max(end_ns);
@@ -243,10 +274,28 @@ impl Resumed {
                 let end_ns = turns.started_ns.saturating_add(turns.lasted_ns);
                 self.measured_until_ns = self.measured_until_ns.max(end_ns);
             }
-            Entry::BlockDone { block } => self.next_block = block.saturating_add(1),
             _ => {}
         }
     }
+}
+
+/// Checks that the histogram logs have what the journal's last commit mark vouches for.
+fn check_lengths(run: &RunDir, histogram_bytes: [u64; 2]) -> Result<(), RecordError> {
+    for (timing, expected_bytes) in Timing::ALL.into_iter().zip(histogram_bytes) {
+        let path = run.path().join(timing.file_name());
+        let found_bytes = match fs::metadata(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => 0,
+            found => found.map_err(RecordError::io("read", &path))?.len(),
+        };
+        if found_bytes < expected_bytes {
+            return Err(RecordError::HistogramsShort {
+                path,
+                expected_bytes,
+                found_bytes,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The arms' ids, each at its index.

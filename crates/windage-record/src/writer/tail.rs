@@ -57,17 +57,6 @@ impl Tail {
 
     /// Cuts the file to the part to keep.
     pub(super) fn shorten(&mut self) -> Result<(), RecordError> {
-        let metadata = self
-            .file
-            .metadata()
-            .map_err(RecordError::io("read", &self.path))?;
-        if metadata.len() < self.saved_bytes {
-            return Err(RecordError::HistogramsShort {
-                path: self.path.clone(),
-                expected_bytes: self.saved_bytes,
-                found_bytes: metadata.len(),
-            });
-        }
         self.file
             .set_len(self.saved_bytes)
             .and_then(|()| self.file.sync_data())

@@ -7,6 +7,7 @@
 
 mod arbitrary;
 mod cuts;
+mod damage;
 mod histograms;
 mod manifest;
 mod obstacles;

@@ -32,6 +32,8 @@ fn a_resumed_run_keeps_complete_blocks_and_continues() {
         measured_until_ns: last.started_ns + last.duration_ns,
         ending: Some(Ending::Interrupted),
         cut: None,
+        losses: Vec::new(),
+        copies: Vec::new(),
     };
     assert_eq!(resumed, expected);
     writer

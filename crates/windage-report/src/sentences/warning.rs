@@ -519,6 +519,21 @@ fn of_run(of: &Warning) -> String {
         Warning::JournalCut { .. } => {
             "The end of the journal was damaged; the unreadable part was left out."
         }
+        Warning::JournalDamaged {
+            blocks_lost,
+            blocks,
+            ..
+        } => {
+            let lost = match blocks_lost {
+                0 => "no block is lost, but records between blocks are".to_owned(),
+                1 => format!("block {} is lost", listed(blocks)),
+                _ => format!("{blocks_lost} blocks are lost ({})", listed(blocks)),
+            };
+            return format!(
+                "The journal is damaged: {lost}. Everything else was read. Restore the file from a \
+                 copy if you have one, and check the disk."
+            );
+        }
         Warning::SingleRound => {
             "A single round: the intervals hold for this launch of the processes alone. Several \
              rounds distinguish overhead from launch luck."
