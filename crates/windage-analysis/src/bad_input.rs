@@ -1,6 +1,7 @@
 //! Whatever was recorded, an analysis gives a defined answer or a typed reason: it neither panics
 //! nor shows a figure that is not a number.
 
+mod damaged;
 mod in_turns;
 
 use hdrhistogram::Histogram;

@@ -12,7 +12,7 @@ use windage_stats::Effect;
 use windage_stats::totals::{PairedTotals, relative};
 
 use crate::analyse::analysis;
-use crate::records::{Streamed, launch_of};
+use crate::records::Streamed;
 use crate::run::Run;
 use crate::totals::{effect, whole};
 use crate::{ArmAnalysis, Records, Timed};
@@ -135,7 +135,7 @@ impl Cuttable {
 
     /// The records of these launches alone.
     fn records(&self, is_asked: impl Fn(u32) -> bool) -> Records {
-        let asked = |entry: &&Entry| launch_of(entry).is_none_or(&is_asked);
+        let asked = |entry: &&Entry| entry.launch().is_none_or(&is_asked);
         let entries = self.entries.iter().filter(asked).cloned().map(Ok);
         let gathered =
             Records::gather::<std::convert::Infallible>(&self.manifest, &self.host, entries);
@@ -153,7 +153,7 @@ impl Cuttable {
             _ => 0.0,
         };
         let entries = self.entries.iter();
-        let asked = entries.filter(|e| launch_of(e).is_some_and(|l| launches.contains(&l)));
+        let asked = entries.filter(|e| e.launch().is_some_and(|l| launches.contains(&l)));
         asked.map(of_entry).sum()
     }
 }

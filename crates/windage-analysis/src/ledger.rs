@@ -98,10 +98,13 @@ impl Ledgers {
         }
     }
 
-    /// Records the readings at the end of a launch.
+    /// Records the readings at the end of a launch. Without those at its start, which may be damaged,
+    /// its cost is unknown.
     pub(crate) fn launch_ended(&mut self, end: &LaunchEnd) {
         for arm in &end.arms {
+            let has_start = self.instances.contains_key(&(end.launch, arm.arm));
             let entry = self.entry(end.launch, arm.arm);
+            entry.unreadable |= !has_start;
             match arm.after_last_window_ns {
                 Some(ns) => entry.outside_ns += ns as f64,
                 None => entry.unreadable = true,

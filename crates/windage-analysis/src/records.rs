@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windage_model::{AgentCycle, ArmIndex, PhaseSpent, ProcessTimes, Warning, Window};
 use windage_record::{
-    Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest, RecordError,
+    Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Loss, Manifest, RecordError,
     RunDir, SelfReport, Timing, read_committed_histograms,
 };
 
@@ -45,6 +45,8 @@ pub struct Records {
     pub ending: Option<Ending>,
     /// Damaged bytes at the journal's end that were left out.
     pub cut_bytes: u64,
+    /// Damage before the journal's end, and the blocks that were left out for it.
+    pub losses: Vec<Loss>,
     /// The length of the histogram logs at the last committed block, see
     /// [`Journal::histogram_bytes`].
     pub(crate) histogram_bytes: [u64; 2],
@@ -77,6 +79,7 @@ impl Records {
         for records in &mut all {
             records.ending = journal.ending().cloned();
             records.cut_bytes = journal.cut().map_or(0, |cut| cut.bytes);
+            records.losses = journal.losses();
             records.histogram_bytes = journal.histogram_bytes();
         }
         Ok(all)
@@ -131,6 +134,7 @@ impl Records {
             cycles: Vec::new(),
             ending: None,
             cut_bytes: 0,
+            losses: Vec::new(),
             histogram_bytes: [0; 2],
             in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),
@@ -252,35 +256,19 @@ struct Loads {
 impl Loads {
     /// The load of an entry; `None` when it belongs to the whole run.
     fn of(&mut self, entry: &Entry, loads: usize) -> Option<usize> {
-        if let Entry::LaunchStarted(launch) = entry {
-            let load = launch.round as usize % loads;
-            self.of_launch.insert(launch.launch, load);
+        // A launch's start may be damaged: its windows say their round as well.
+        if let Some((launch, round)) = entry.launch().zip(entry.round())
+            && !self.of_launch.contains_key(&launch)
+        {
+            let load = round as usize % loads;
+            self.of_launch.insert(launch, load);
             self.present = Some(load);
         }
-        match (entry, launch_of(entry)) {
+        match (entry, entry.launch()) {
             (_, Some(launch)) => self.of_launch.get(&launch).copied().or(self.present),
             (Entry::Warning(_), None) => self.present,
             (_, None) => None,
         }
-    }
-}
-
-/// The launch of an entry; `None` when it belongs to the whole run.
-pub(crate) fn launch_of(entry: &Entry) -> Option<u32> {
-    match entry {
-        Entry::LaunchStarted(launch) => Some(launch.launch),
-        Entry::Window(window) => Some(window.place.launch),
-        Entry::Turns(block) => Some(block.launch),
-        Entry::LaunchEnded(end) => Some(end.launch),
-        Entry::Delivered(delivered) => Some(delivered.launch),
-        Entry::Phase(spent) => Some(spent.launch),
-        Entry::Process(times) => Some(times.place.launch),
-        Entry::SelfReport(said) => Some(said.launch),
-        Entry::Agent(cycle) => Some(cycle.launch),
-        Entry::Warning(_)
-        | Entry::Version { .. }
-        | Entry::BlockDone { .. }
-        | Entry::RunEnded(_) => None,
     }
 }
 
@@ -310,8 +298,9 @@ impl<'a> Streamed<'a> {
 impl Iterator for Streamed<'_> {
     type Item = Timed;
 
-    /// Leaves out lines that can't be read, and lines of an arm missing from the manifest, of
-    /// another load's launch, or of a void window.
+    /// Leaves out lines that can't be read, and lines of an arm missing from the manifest, of a void
+    /// window, or of a block that the journal does not have: it is of another load's launch, or
+    /// damaged.
     fn next(&mut self) -> Option<Timed> {
         loop {
             let Ok((tag, times)) = self.log.next()? else {
@@ -321,10 +310,12 @@ impl Iterator for Streamed<'_> {
                 .windows
                 .void
                 .contains(&(tag.launch, tag.block, tag.position));
-            if is_void || !self.windows.launches.contains(&tag.launch) {
+            if is_void {
                 continue;
             }
-            if let Some(&arm) = self.arms.get(&tag.arm) {
+            if let Some(&arm) = self.arms.get(&tag.arm)
+                && self.windows.has(tag.launch, tag.block, arm)
+            {
                 return Some(Timed {
                     launch: tag.launch,
                     block: tag.block,

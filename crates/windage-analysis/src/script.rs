@@ -107,8 +107,7 @@ fn usable(records: &Records, arm: ArmIndex) -> impl Iterator<Item = &ProcessTime
     let windows = &records.windows;
     records.processes.iter().filter(move |times| {
         let place = times.place;
-        let of_launch = windows.of_launch(arm, place.launch);
-        let is_committed = of_launch.is_some_and(|of| place.block <= of.last_block);
+        let is_committed = windows.has(place.launch, place.block, arm);
         let window = (place.launch, place.block, place.position);
         place.arm == arm && is_committed && !windows.void.contains(&window)
     })

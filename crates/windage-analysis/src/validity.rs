@@ -4,7 +4,7 @@ use windage_model::{
     ArmIndex, IncompleteEnding, Interval, LoadModel, Order, Reason, Role, Soundness, Stretches,
     Validity, Warning, WarningCode, WindowShare,
 };
-use windage_record::{Ending, ManifestArm};
+use windage_record::{Ending, Loss, ManifestArm};
 
 use crate::agents::of_attachments;
 use crate::ledger::{Ledger, Ledgers};
@@ -31,6 +31,7 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
         incomplete(records),
         stop_not_reached(records),
         journal_cut(records),
+        Loss::warning(&records.losses),
         rounds(records),
         sequential(records),
         control(control_at_99),

@@ -140,8 +140,6 @@ pub(crate) struct OfLaunch {
     /// Requests completed in all windows, void ones included, because their spans are exported as
     /// well.
     pub(crate) completed: u64,
-    /// The last block with a window; later ones were not committed.
-    pub(crate) last_block: u32,
     failed: u64,
     sent: u64,
     rss_bytes: f64,
@@ -229,7 +227,6 @@ impl Windows {
         of_launch.completed = of_launch
             .completed
             .saturating_add(window.exchanges.completed);
-        of_launch.last_block = of_launch.last_block.max(place.block);
         if let Some(ns) = window.beside.agent_ns {
             let place = (place.arm, place.launch, place.block);
             self.agents.entry(place).or_default().take(window, ns);
@@ -277,6 +274,26 @@ impl Windows {
         for block in self.measured.chunk_by_mut(same_block) {
             block.sort_by_key(|w| w.arm);
         }
+    }
+
+    /// Whether an arm has a usable window in a block, once all windows are in order.
+    pub(crate) fn has(&self, launch: u32, block: u32, arm: ArmIndex) -> bool {
+        let place = (launch, block, arm);
+        let found = self
+            .measured
+            .binary_search_by_key(&place, |w| (w.launch, w.block, w.arm));
+        found.is_ok()
+    }
+
+    /// The blocks of a launch with a window, usable or not.
+    pub(crate) fn blocks_of(&self, launch: u32) -> BTreeSet<u32> {
+        let usable = self.measured.iter().rev();
+        let usable = usable.skip_while(|w| w.launch != launch);
+        let usable = usable.take_while(|w| w.launch == launch).map(|w| w.block);
+        let void = self
+            .void
+            .range((launch, 0, 0)..=(launch, u32::MAX, u32::MAX));
+        usable.chain(void.map(|(_, block, _)| *block)).collect()
     }
 
     /// The sums of an arm's windows in a launch; `None` when it had none.

@@ -44,9 +44,10 @@ impl SpansInWindows {
         };
         let sums = self.0.entry((delivered.arm, delivered.launch)).or_default();
         sums.completed = measured.completed;
-        // An uncommitted block is not recorded; neither is telemetry that ended in it.
+        // An uncommitted or damaged block is not recorded; neither is telemetry that ended in it.
+        let blocks = windows.blocks_of(delivered.launch);
         let counted = delivered.in_windows.iter();
-        for window in counted.filter(|w| w.block <= measured.last_block) {
+        for window in counted.filter(|w| blocks.contains(&w.block)) {
             sums.spans = sums.spans.saturating_add(window.spans);
             sums.root_spans = sums.root_spans.saturating_add(window.root_spans);
         }
@@ -98,10 +99,10 @@ mod tests {
         }
     }
 
-    /// Two windows of a thousand requests each, in blocks 3 and 4.
+    /// Two windows of a thousand requests each, in blocks 3 and 5.
     fn windows() -> Windows {
         let mut windows = Windows::of_arms(3);
-        for block in [3, 4] {
+        for block in [3, 5] {
             windows.take(&fixture::window(0, block, 2));
         }
         windows
@@ -115,14 +116,20 @@ mod tests {
             (
                 "all there",
                 4_000,
-                vec![window(3, 1000), window(4, 990)],
+                vec![window(3, 1000), window(5, 990)],
                 Some((2000.0, 1990)),
             ),
             (
                 "an unfinished block",
                 4_000,
-                vec![window(4, 1000), window(5, 400)],
+                vec![window(5, 1000), window(6, 400)],
                 Some((2000.0, 1000)),
+            ),
+            (
+                "a damaged block",
+                4_000,
+                vec![window(3, 1000), window(4, 1000), window(5, 1000)],
+                Some((2000.0, 2000)),
             ),
             ("nothing arrived", 0, vec![], Some((2000.0, 0))),
             ("not counted by window", 4_000, vec![], None),
@@ -133,7 +140,7 @@ mod tests {
                     window(3, many / 2),
                     window(3, many / 2),
                     window(3, many),
-                    window(4, many),
+                    window(5, many),
                 ],
                 Some((2000.0, u64::MAX)),
             ),
