@@ -10,7 +10,7 @@ use windage_keeper::{Containment, Keeper, KeeperError, KeeperOptions};
 use windage_model::{ArmId, Event};
 use windage_plan::Plan;
 use windage_probe::bpf::KernelBpf;
-use windage_record::{Ending, Entry, JournalWriter, RecordError, RunDir};
+use windage_record::{Ending, Entry, JournalWriter, RecordError, Resumed, RunDir};
 
 use crate::clock::RunClock;
 use crate::command_line::run_shell;
@@ -121,13 +121,7 @@ pub fn resume(
         ));
     }
     let (journal, resumed) = JournalWriter::append_to(&directory)?;
-    if let Some(cut) = resumed.cut {
-        let text = format!(
-            "{} bytes at the journal's end were damaged or an incomplete block; cut off",
-            cut.bytes
-        );
-        emit(Event::Note { text });
-    }
+    tell_loss(&resumed, emit);
     if let Some(stopping) = stopping.as_deref_mut() {
         replay(&directory, stopping)?;
         let is_left = (1..order.blocks_per_round()).contains(&resumed.next_block);
@@ -159,6 +153,21 @@ fn look(plan: &Plan) -> Result<(), LabError> {
     needs::look(plan)?;
     variables::look(plan)?;
     user::look(plan)
+}
+
+/// Reports what a resumed run can't keep of its record.
+pub(crate) fn tell_loss(resumed: &Resumed, emit: &dyn Fn(Event)) {
+    let warnings = resumed.damage();
+    if !warnings.is_empty() {
+        let copies = resumed.copies.clone();
+        emit(Event::RecordDamaged { warnings, copies });
+    } else if let Some(cut) = resumed.cut {
+        let text = format!(
+            "{} bytes at the journal's end were torn or an unfinished block; cut off",
+            cut.bytes
+        );
+        emit(Event::Note { text });
+    }
 }
 
 /// The run order of a plan.

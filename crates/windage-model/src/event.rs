@@ -1,5 +1,6 @@
 //! What just happened. Events go to displays only: nothing is computed from them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{ArmId, Warning};
@@ -111,6 +112,13 @@ pub enum Event {
     },
     /// The services of a round are being ended.
     TakingDown,
+    /// A resumed run found its record damaged. Shown even where nothing else is.
+    RecordDamaged {
+        /// What is lost.
+        warnings: Vec<Warning>,
+        /// Copies of the damaged files, made before anything was written.
+        copies: Vec<PathBuf>,
+    },
     /// Worth reporting, but nothing is stopped.
     Note {
         /// The line.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use super::*;
 use fakes::{FakeJournal, Fate, Given, NeverUp, Outcome, Script, conducted};
 
+mod damage;
 mod fakes;
 mod stop;
 mod turns;

@@ -1,6 +1,7 @@
 //! How far a run is, and which of its events deserve a line that stays.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use windage_analysis::Running;
@@ -138,6 +139,9 @@ impl Course {
                 ))
             }
             Event::TakingDown => self.does("taking down"),
+            Event::RecordDamaged { warnings, copies } => {
+                vec![Line::Stays(record_damaged(&warnings, &copies))]
+            }
             Event::Note { text } => several_lines(&text),
         }
     }
@@ -252,6 +256,17 @@ fn bounded(count: usize, shown: usize, line: impl Fn() -> (String, &'static str)
         count if count == shown + 1 => vec![Line::Stays(more.to_owned())],
         _ => Vec::new(),
     }
+}
+
+/// What damage in the record of a resumed run has cost, as one line.
+pub(super) fn record_damaged(warnings: &[Warning], copies: &[PathBuf]) -> String {
+    let sentences = warnings.iter().map(windage_report::warning);
+    let copies = copies.iter().map(|copy| copy.display().to_string());
+    one_line(&format!(
+        "{} The files were copied before anything is written: {}",
+        sentences.collect::<Vec<_>>().join(" "),
+        copies.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// A note line by line, without control characters; it may hold the last lines of a log.

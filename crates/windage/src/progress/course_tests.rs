@@ -32,6 +32,24 @@ fn stays(text: &str) -> Line {
 }
 
 #[test]
+fn damage_of_the_record_is_one_line_with_the_copies() {
+    let warning = Warning::JournalDamaged {
+        damaged_bytes: 223,
+        blocks_lost: 1,
+        blocks: vec!["5".to_owned()],
+    };
+    let event = Event::RecordDamaged {
+        warnings: vec![warning],
+        copies: vec!["run/journal.damaged-1".into()],
+    };
+    let lines = taken(&mut Course::default(), vec![event]);
+    let expected = "The journal is damaged: block 5 is lost. Everything else was read. Restore the \
+        file from a copy if you have one, and check the disk. The files were copied before anything \
+        is written: run/journal.damaged-1";
+    assert_eq!(lines, [stays(expected)]);
+}
+
+#[test]
 fn events_become_phases_and_lines_that_stay() {
     let phase = |text: &str| vec![Line::Phase(text.to_owned())];
     let s = Duration::from_secs;

@@ -25,6 +25,8 @@ use windage_model::Event;
 use display::{Display, Message};
 use run_reader::Looking;
 
+use crate::message;
+
 /// Events that may wait for a blocked terminal; further ones are dropped and counted.
 const WAITING: usize = 1000;
 
@@ -73,9 +75,14 @@ impl Progress {
         }
     }
 
-    /// Shows one event.
+    /// Shows one event. Lost data is reported even where nothing else is shown.
     pub(crate) fn show(&self, event: Event) {
-        self.send(Message::Event(event));
+        match (&self.shown, &event) {
+            (None, Event::RecordDamaged { warnings, copies }) => {
+                message::warning(course::record_damaged(warnings, copies));
+            }
+            _ => self.send(Message::Event(event)),
+        }
     }
 
     /// Shows that the run is over and is being analysed.

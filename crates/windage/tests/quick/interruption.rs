@@ -176,3 +176,35 @@ fn a_truncated_journal_is_read_as_far_as_it_goes() {
     fs::write(&journal, &whole[..whole.len() / 2]).unwrap();
     resume(&shop);
 }
+
+#[test]
+fn damage_in_the_middle_is_reported_even_quietly_and_costs_no_other_block() {
+    let shop = Workshop::new();
+    let plan = Plan {
+        length: "2s",
+        ..Plan::default()
+    };
+    shop.start_plan(&plan.text()).end().code(0);
+    let journal = shop.of_run("journal.bin");
+    let mut bytes = fs::read(&journal).unwrap();
+    // Half of the run is left to measure, and a quarter behind the damage.
+    bytes.truncate(bytes.len() / 2);
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&journal, &bytes).unwrap();
+
+    let resumed = shop.windage(&["run", "--resume", &shop.run, "-q"]);
+    resumed
+        .code(0)
+        .says(&["The journal is damaged", "journal.damaged-1"]);
+    assert_eq!(fs::read(shop.of_run("journal.damaged-1")).unwrap(), bytes);
+    let report = shop.windage(&["report", &shop.run, "--json"]).code(0);
+    let report = report.json();
+    contract::check(&report);
+    assert!(contract::reasons(&report).contains(&"journal_damaged"));
+    assert!(blocks(&report) + 1 >= blocks_planned(&shop));
+    let page = fs::read_to_string(shop.of_run("report.html")).unwrap();
+    for shown in [shop.windage(&["report", &shop.run, "--all"]).stdout, page] {
+        assert!(shown.contains("damaged"), "{shown}");
+    }
+}

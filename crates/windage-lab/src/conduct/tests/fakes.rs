@@ -297,7 +297,24 @@ impl Default for Given<'_> {
 }
 
 /// A run of this many rounds with three blocks of windows each.
-pub(super) fn conducted(given: Given<'_>) -> Outcome {
+pub(super) fn conducted(mut given: Given<'_>) -> Outcome {
+    let mut journal = std::mem::take(&mut given.journal);
+    let interrupted_in_drain = journal.interrupted_in_drain;
+    let (result, calls, events) = conducted_into(&mut journal, interrupted_in_drain, given);
+    Outcome {
+        result,
+        journal,
+        calls,
+        events,
+    }
+}
+
+/// The same into any journal; returns the result, the rig's calls, and the events.
+pub(super) fn conducted_into(
+    journal: &mut dyn Journal,
+    interrupted_in_drain: bool,
+    given: Given<'_>,
+) -> (Result<Ending, LabError>, Vec<String>, Vec<Event>) {
     let Given {
         script,
         turn_script,
@@ -305,8 +322,8 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         start,
         on_death,
         rounds,
-        mut journal,
         stopping,
+        ..
     } = given;
     let design = Design {
         // Three blocks of six windows last 2 s, so that half of the time has two blocks of turns.
@@ -361,17 +378,12 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         never_up,
         windows: 0,
         interrupted: &interrupted,
-        interrupted_in_drain: journal.interrupted_in_drain,
+        interrupted_in_drain,
         now: &now,
         calls: &calls,
     };
-    let result = conduct(&mut rig, &mut journal, &terms, stopping, &|event| {
+    let result = conduct(&mut rig, journal, &terms, stopping, &|event| {
         events.borrow_mut().push(event)
     });
-    Outcome {
-        result,
-        journal,
-        calls: calls.take(),
-        events: events.take(),
-    }
+    (result, calls.take(), events.take())
 }
