@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod delivered;
+mod disk;
 mod entry;
 mod error;
 #[cfg(any(test, feature = "fixtures"))]

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use windage_model::ArmId;
 
+use crate::disk::create_directories;
 use crate::run_dir::path_part;
 use crate::{RecordError, RunDir, whole_file};
 
@@ -84,7 +85,7 @@ impl RunDir {
     /// When it can't be created.
     pub fn profiles_dir(&self) -> Result<PathBuf, RecordError> {
         let directory = self.path().join(PROFILES);
-        windage_files::create_dir(&directory).map_err(RecordError::io("create", &directory))?;
+        create_directories(self.disk(), &directory)?;
         Ok(directory)
     }
 
@@ -117,7 +118,7 @@ impl RunDir {
     ) -> Result<PathBuf, RecordError> {
         let directory = self.profiles_dir()?;
         let name = format!("{}.{ending}", profile.stem());
-        whole_file::write(&directory, &name, contents)?;
+        whole_file::write(self.disk(), &directory, &name, contents)?;
         Ok(directory.join(name))
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use windage_files::{Access, Owner};
 
+use crate::disk::{Disk, SystemDisk, create_directories};
 use crate::{Manifest, RecordError, whole_file};
 
 /// The directory that holds runs unless the user names another.
@@ -33,6 +34,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 pub struct RunDir {
     path: PathBuf,
     manifest: Manifest,
+    disk: &'static dyn Disk,
 }
 
 impl RunDir {
@@ -75,8 +77,22 @@ impl RunDir {
         host: &serde_json::Value,
     ) -> Result<RunDir, RecordError> {
         let path = path.as_ref();
+        RunDir::create_on(&SystemDisk, path, manifest, plan_text, resolved_text, host)
+    }
+
+    /// As [`RunDir::create`], on a disk that tests fake.
+    pub(crate) fn create_on(
+        disk: &'static dyn Disk,
+        path: &Path,
+        manifest: &Manifest,
+        plan_text: &str,
+        resolved_text: &str,
+        host: &serde_json::Value,
+    ) -> Result<RunDir, RecordError> {
         let manifest_json = manifest.to_json()?;
-        if !path.is_dir() {
+        let is_new = !path.is_dir();
+        create_directories(disk, path)?;
+        if is_new {
             RunDir::make(path, Access::default())?;
         }
         if !holds_nothing_but(path, &[])? {
@@ -97,12 +113,13 @@ impl RunDir {
             .iter()
             .try_for_each(|name| {
                 let directory = path.join(name);
-                windage_files::create_dir(&directory).map_err(RecordError::io("create", &directory))
+                let created = disk.create_directory(&directory);
+                created.map_err(RecordError::io("create", &directory))
             })
-            .and_then(|()| whole_file::write(path, PLAN, plan_text.as_bytes()))
-            .and_then(|()| whole_file::write(path, RESOLVED, resolved_text.as_bytes()))
-            .and_then(|()| whole_file::write(path, HOST, host_json.as_bytes()))
-            .and_then(|()| whole_file::write(path, MANIFEST, &manifest_json));
+            .and_then(|()| whole_file::write(disk, path, PLAN, plan_text.as_bytes()))
+            .and_then(|()| whole_file::write(disk, path, RESOLVED, resolved_text.as_bytes()))
+            .and_then(|()| whole_file::write(disk, path, HOST, host_json.as_bytes()))
+            .and_then(|()| whole_file::write(disk, path, MANIFEST, &manifest_json));
         if let Err(error) = filled {
             empty_again(path);
             return Err(error);
@@ -111,6 +128,7 @@ impl RunDir {
         Ok(RunDir {
             path: path.to_owned(),
             manifest: manifest.clone(),
+            disk,
         })
     }
 
@@ -139,7 +157,11 @@ impl RunDir {
             });
         }
         let manifest = Manifest::from_json(&json, &manifest_path)?;
-        Ok(RunDir { path, manifest })
+        Ok(RunDir {
+            path,
+            manifest,
+            disk: &SystemDisk,
+        })
     }
 
     /// Its path.
@@ -233,8 +255,13 @@ impl RunDir {
     /// # Errors
     /// When it cannot be written; an old file, if any, is then unchanged.
     pub fn write_whole(&self, name: &str, contents: &[u8]) -> Result<PathBuf, RecordError> {
-        whole_file::write(&self.path, name, contents)?;
+        whole_file::write(self.disk, &self.path, name, contents)?;
         Ok(self.path.join(name))
+    }
+
+    /// Where it is written.
+    pub(crate) fn disk(&self) -> &'static dyn Disk {
+        self.disk
     }
 
     /// Takes the lock of the run, which lasts as long as the file is open.

@@ -1,12 +1,13 @@
 //! Atomic writing of files.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::RecordError;
+use crate::disk::{Disk, DiskFile, Opening, sync_directory};
 
 /// A part this much older than a new one is abandoned.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
@@ -15,34 +16,43 @@ const NAMES_TRIED: u32 = 1000;
 
 /// Writes `directory/name` under another name and renames it once it is on disk. A reader, or a
 /// crash, finds the old file or the new one, never a part.
-pub(crate) fn write(directory: &Path, name: &str, contents: &[u8]) -> Result<(), RecordError> {
+pub(crate) fn write(
+    disk: &dyn Disk,
+    directory: &Path,
+    name: &str,
+    contents: &[u8],
+) -> Result<(), RecordError> {
     let path = directory.join(name);
-    let written = begin_part(directory, name).and_then(|(part, file)| {
-        remove_abandoned(directory, name, &file);
-        let renamed = fill(file, contents).and_then(|()| fs::rename(&part, &path));
+    let written = begin_part(disk, directory, name).and_then(|(part, file)| {
+        remove_abandoned(directory, name, &part);
+        let renamed = fill(&*file, contents).and_then(|()| disk.rename(&part, &path));
         renamed.inspect_err(|_| {
             // The part is useless; failing to remove it adds nothing to the cause.
             let _ = fs::remove_file(&part);
         })
     });
     written.map_err(RecordError::io("write", &path))?;
-    sync_directory(directory)
+    sync_directory(disk, directory)
 }
 
-fn fill(mut file: File, contents: &[u8]) -> io::Result<()> {
-    file.write_all(contents)?;
-    file.sync_all()
+fn fill(file: &dyn DiskFile, contents: &[u8]) -> io::Result<()> {
+    file.write_all_at(contents, 0)?;
+    file.sync()
 }
 
 /// A new file next to `name` that no other process writes. Leaves existing files and links alone,
 /// since their owner is unknown.
-fn begin_part(directory: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+fn begin_part(
+    disk: &dyn Disk,
+    directory: &Path,
+    name: &str,
+) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
     static BEGUN: AtomicU32 = AtomicU32::new(0);
     let process = std::process::id();
     for _ in 0..NAMES_TRIED {
         let number = BEGUN.fetch_add(1, Ordering::Relaxed);
         let part = directory.join(format!("{}{process}-{number}{PART_END}", part_start(name)));
-        match windage_files::create_new(&part) {
+        match disk.open(&part, Opening::New) {
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
             begun => return begun.map(|file| (part, file)),
         }
@@ -58,10 +68,10 @@ fn part_start(name: &str) -> String {
 
 /// Removes the parts of `name` that killed processes left. Compares the file system's own times of
 /// those parts and of the new one. Failing to remove them does no harm.
-fn remove_abandoned(directory: &Path, name: &str, begun: &File) {
+fn remove_abandoned(directory: &Path, name: &str, begun: &Path) {
     let start = part_start(name);
     let is_part = |found: &str| found.starts_with(&start) && found.ends_with(PART_END);
-    let Ok(now) = begun.metadata().and_then(|begun| begun.modified()) else {
+    let Ok(now) = fs::metadata(begun).and_then(|begun| begun.modified()) else {
         return;
     };
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -74,24 +84,19 @@ fn remove_abandoned(directory: &Path, name: &str, begun: &File) {
     }
 }
 
-/// Makes new directory entries survive a crash.
-pub(crate) fn sync_directory(directory: &Path) -> Result<(), RecordError> {
-    File::open(directory)
-        .and_then(|d| d.sync_all())
-        .map_err(RecordError::io("save the entries of", directory))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs::File;
     use std::os::unix::fs::symlink;
     use std::time::SystemTime;
 
     #[test]
     fn the_old_file_is_replaced_and_no_part_is_left() {
         let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), "a.json", b"a long first text").unwrap();
-        write(dir.path(), "a.json", b"short").unwrap();
+        write(&SystemDisk, dir.path(), "a.json", b"a long first text").unwrap();
+        write(&SystemDisk, dir.path(), "a.json", b"short").unwrap();
         assert_eq!(fs::read(dir.path().join("a.json")).unwrap(), b"short");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -100,7 +105,9 @@ mod tests {
     fn a_failure_names_the_file_and_leaves_no_part() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("a.json")).unwrap();
-        let text = write(dir.path(), "a.json", b"x").unwrap_err().to_string();
+        let text = write(&SystemDisk, dir.path(), "a.json", b"x")
+            .unwrap_err()
+            .to_string();
         assert!(
             text.starts_with("cannot write ") && text.contains("/a.json: "),
             "{text}"
@@ -126,7 +133,7 @@ mod tests {
             )
             .unwrap();
         }
-        write(&run, "a.json", b"ours").unwrap();
+        write(&SystemDisk, &run, "a.json", b"ours").unwrap();
         assert_eq!(fs::read(&precious).unwrap(), b"do not lose");
         let path = run.join("a.json");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
@@ -150,7 +157,7 @@ mod tests {
         for (name, age, ..) in table {
             part(name, age);
         }
-        write(dir.path(), "a.json", b"x").unwrap();
+        write(&SystemDisk, dir.path(), "a.json", b"x").unwrap();
         for (name, _, expected, why) in table {
             assert_eq!(dir.path().join(name).exists(), expected, "{why}");
         }

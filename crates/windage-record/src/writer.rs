@@ -5,16 +5,17 @@ mod tail;
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hdrhistogram::Histogram;
 use windage_model::{ArmId, Warning, Window};
 
 use self::aside::copy_aside;
 use self::tail::Tail;
+use crate::disk::{Opening, sync_directory};
 use crate::histograms::{self, LineEncoder, Timing};
 use crate::journal::{Cut, CutCause, FILE_NAME, Journal, Loss};
-use crate::{Ending, Entry, RecordError, RunDir, frame, manifest, whole_file, wire};
+use crate::{Ending, Entry, RecordError, RunDir, frame, manifest, wire};
 
 /// What may wait between two commits. A block is some ten windows of a few kilobytes each, so only
 /// a run that doesn't commit reaches this.
@@ -71,9 +72,9 @@ impl JournalWriter {
     /// When another process writes to the run, or the files exist or can't be written.
     pub fn create(run: &RunDir) -> Result<JournalWriter, RecordError> {
         let lock = run.lock()?;
-        let mut writer = JournalWriter::open(run, lock, windage_files::create_new, [0; 3])?;
+        let mut writer = JournalWriter::open(run, lock, Opening::New, [0; 3])?;
         writer.begin_files(run)?;
-        whole_file::sync_directory(run.path())?;
+        sync_directory(run.disk(), run.path())?;
         Ok(writer)
     }
 
@@ -98,18 +99,17 @@ impl JournalWriter {
 
         check_lengths(run, journal.histogram_bytes())?;
         if !resumed.damage().is_empty() {
-            resumed.copies = copy_aside(run.path(), &FILES)?;
+            resumed.copies = copy_aside(run.disk(), run.path(), &FILES)?;
         }
         let [response_bytes, service_bytes] = journal.histogram_bytes();
         let kept_bytes = [journal.committed_bytes(), response_bytes, service_bytes];
-        let open = windage_files::open_or_create;
-        let mut writer = JournalWriter::open(run, lock, open, kept_bytes)?;
+        let mut writer = JournalWriter::open(run, lock, Opening::Kept, kept_bytes)?;
         for tail in writer.tails() {
             tail.shorten()?;
         }
         writer.saved_block = resumed.next_block.checked_sub(1);
         writer.begin_files(run)?;
-        whole_file::sync_directory(run.path())?;
+        sync_directory(run.disk(), run.path())?;
         Ok((writer, resumed))
     }
 
@@ -199,13 +199,14 @@ impl JournalWriter {
     fn open(
         run: &RunDir,
         lock: File,
-        open: fn(&Path) -> io::Result<File>,
+        how: Opening,
         [journal_bytes, response_bytes, service_bytes]: [u64; 3],
     ) -> Result<JournalWriter, RecordError> {
         let [response, service] = Timing::ALL.map(Timing::file_name);
         let tail = |name: &str, saved_bytes| {
             let path = run.path().join(name);
-            let file = open(&path).map_err(RecordError::io("open", &path))?;
+            let opened = run.disk().open(&path, how);
+            let file = opened.map_err(RecordError::io("open", &path))?;
             Ok(Tail::after(saved_bytes, file, path))
         };
         Ok(JournalWriter {
@@ -313,9 +314,9 @@ fn arms_by_index(run: &RunDir) -> Result<Vec<ArmId>, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::DiskFile;
     use crate::{Manifest, fixtures};
     use std::fs::OpenOptions;
-    use std::os::unix::fs::FileExt;
 
     fn run(directory: &std::path::Path) -> RunDir {
         let manifest = Manifest {
@@ -325,13 +326,16 @@ mod tests {
         RunDir::create(directory, &manifest, "", "", &serde_json::Value::Null).unwrap()
     }
 
+    /// Every write to this device fails as on a full disk.
+    fn full() -> Box<dyn DiskFile> {
+        Box::new(OpenOptions::new().write(true).open("/dev/full").unwrap())
+    }
+
     #[test]
     fn a_full_disk_names_the_remedy_and_loses_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let run = run(dir.path());
         let mut writer = JournalWriter::create(&run).unwrap();
-        // Every write to this device fails as on a full disk.
-        let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
 
         let disk = std::mem::replace(&mut writer.journal.file, full());
         let first = writer.commit_block(0).unwrap_err().to_string();
@@ -370,7 +374,7 @@ mod tests {
         let run = run(dir.path());
         let mut writer = JournalWriter::create(&run).unwrap();
         writer.logs[1].open.extend(b"an interval\n");
-        writer.logs[1].file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        writer.logs[1].file = full();
         let text = writer.commit_block(0).unwrap_err().to_string();
         assert!(text.contains("service_time.hlog"), "{text}");
         assert_eq!(Journal::read(&run).unwrap().entries, []);

@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{RecordError, whole_file};
+use crate::RecordError;
+use crate::disk::{Disk, sync_directory};
 
 /// As many copies as there can be of one run.
 const COPIES_MAX: u32 = 1000;
@@ -12,7 +13,11 @@ const COPIES_MAX: u32 = 1000;
 /// Copies files of a directory, as far as they exist, to `NAME.damaged-N`, without their endings and
 /// with the first number that is free for all of them. Returns the copies once they are on disk; on
 /// failure there is none.
-pub(super) fn copy_aside(directory: &Path, names: &[&str]) -> Result<Vec<PathBuf>, RecordError> {
+pub(super) fn copy_aside(
+    disk: &dyn Disk,
+    directory: &Path,
+    names: &[&str],
+) -> Result<Vec<PathBuf>, RecordError> {
     let copy_of = |name: &str, number: u32| {
         let copy = format!("damaged-{number}");
         directory.join(name).with_extension(copy)
@@ -34,7 +39,7 @@ pub(super) fn copy_aside(directory: &Path, names: &[&str]) -> Result<Vec<PathBuf
         }
         copies.push(copy);
     }
-    whole_file::sync_directory(directory)?;
+    sync_directory(disk, directory)?;
     Ok(copies)
 }
 
@@ -50,6 +55,7 @@ fn duplicate(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::SystemDisk;
 
     #[test]
     fn copies_have_one_number_and_replace_nothing() {
@@ -60,7 +66,10 @@ mod tests {
         fs::write(path("b.damaged-1"), "kept").unwrap();
         let names = ["a.bin", "b.log", "missing.log"];
         let expected = [path("a.damaged-2"), path("b.damaged-2")];
-        assert_eq!(copy_aside(dir.path(), &names).unwrap(), expected);
+        assert_eq!(
+            copy_aside(&SystemDisk, dir.path(), &names).unwrap(),
+            expected
+        );
         assert_eq!(fs::read(path("b.damaged-2")).unwrap(), b"b");
         assert_eq!(fs::read(path("b.damaged-1")).unwrap(), b"kept");
     }
@@ -71,7 +80,7 @@ mod tests {
         fs::write(dir.path().join("a.bin"), "a").unwrap();
         // A directory can be opened but not read.
         fs::create_dir(dir.path().join("b.log")).unwrap();
-        let error = copy_aside(dir.path(), &["a.bin", "b.log"]).unwrap_err();
+        let error = copy_aside(&SystemDisk, dir.path(), &["a.bin", "b.log"]).unwrap_err();
         assert!(error.to_string().contains("b.damaged-1"), "{error}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }

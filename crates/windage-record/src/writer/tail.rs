@@ -1,16 +1,15 @@
 //! The end of an append-only file.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use crate::RecordError;
+use crate::disk::DiskFile;
 
 /// The saved length of a file, the bytes for the next commit, and those that wait for their block
 /// to be done.
 pub(super) struct Tail {
-    pub(super) file: File,
+    pub(super) file: Box<dyn DiskFile>,
     pub(super) path: PathBuf,
     pub(super) saved_bytes: u64,
     pub(super) sealed: Vec<u8>,
@@ -19,7 +18,7 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Continues after the bytes already saved.
-    pub(super) fn after(saved_bytes: u64, file: File, path: PathBuf) -> Tail {
+    pub(super) fn after(saved_bytes: u64, file: Box<dyn DiskFile>, path: PathBuf) -> Tail {
         Tail {
             file,
             path,
@@ -49,7 +48,7 @@ impl Tail {
             return Ok(());
         }
         self.file.write_all_at(&self.sealed, self.saved_bytes)?;
-        self.file.sync_data()?;
+        self.file.sync()?;
         self.saved_bytes = self.sealed_end();
         self.sealed.clear();
         Ok(())
@@ -59,7 +58,7 @@ impl Tail {
     pub(super) fn shorten(&mut self) -> Result<(), RecordError> {
         self.file
             .set_len(self.saved_bytes)
-            .and_then(|()| self.file.sync_data())
+            .and_then(|()| self.file.sync())
             .map_err(RecordError::io("shorten", &self.path))
     }
 }
