@@ -31,8 +31,8 @@ pub(crate) struct ServeFlags {
     /// Print one JSON document with the page's `url` once it can be reached.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Don't print the page's URL.
-    #[arg(long, short)]
+    /// Print nothing beside the JSON document: without its URL, the page can't be opened.
+    #[arg(long, short, requires = "json")]
     pub(crate) quiet: bool,
 }
 

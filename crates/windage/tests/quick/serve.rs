@@ -131,6 +131,10 @@ fn errors_name_the_remedy() {
     shop.windage(&["serve", "--listen", "here"])
         .code(2)
         .says(&["--listen", "127.0.0.1:"]);
+    // Nobody would know the URL with its token.
+    shop.windage(&["serve", "--quiet"])
+        .code(2)
+        .says(&["--json"]);
 }
 
 #[test]
