@@ -175,11 +175,14 @@ fn a_void_run_is_compared_without_verdicts() {
 #[test]
 fn runs_are_found_elsewhere_and_other_baselines_are_not_compared() {
     let shop = Workshop::new();
-    measure(&shop, "elsewhere/then", &Plan::default(), 0);
-    let other = Plan::default().text().replace("'off'", "'bare'");
-    shop.write("other.toml", &other);
-    let args = ["run", "other.toml", "--out", "other", "--quiet"];
-    shop.windage(&args).code(0);
+    let plan = Plan::default().text();
+    let run = |plan: &str, out: &str| {
+        shop.write("plan.toml", plan);
+        let args = ["run", "plan.toml", "--out", out, "--quiet"];
+        shop.windage(&args).code(0);
+    };
+    run(&plan, "elsewhere/then");
+    run(&plan.replace("'off'", "'bare'"), "other");
     let report = |run: &str| shop.windage(&["report", run]).code(0).stdout;
     assert!(report("elsewhere/then").contains("windage report elsewhere/then --all"));
     let ended = shop.windage(&["compare", "elsewhere/then", "other"]);
