@@ -43,7 +43,7 @@ test("all runs are listed, the newest first, each with its state", async ({ watc
   ] as const) {
     await expect(line(page, run).getByRole("cell").filter({ hasText: state }), run).toHaveCount(1);
   }
-  await expect(line(page, "20260113-090000-agents")).toContainText("agent +50.0 %");
+  await expect(line(page, "20260113-090000-agents")).toContainText("agent +50.1 %");
   await expect(line(page, "20260115-090000-void")).not.toContainText("%");
   const damaged = line(page, "damaged");
   await expect(damaged).toContainText("manifest.json is damaged");
@@ -151,7 +151,7 @@ test("nothing is shown without the token", async ({ watched: { page, complaints 
 
 for (const [path, waitedFor] of [
   ["/", "20260113-090000-agents"],
-  ["/runs/20260113-090000-agents", "agent costs 50.0 %"],
+  ["/runs/20260113-090000-agents", "agent costs 50.1 %"],
   [`/compare/${TWICE.join("/")}`, "sweep, two runs compared"],
 ] as const) {
   test(`the first picture is whole: ${path}`, async ({ watched: { page }, served }) => {
