@@ -146,14 +146,13 @@ pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
 /// Where the run is, and the commands that recompute or repeat it.
 pub(crate) fn closing(analysis: &Analysis) -> Vec<Fact> {
     let run = Fact::new("run", one_line(&analysis.run));
-    std::iter::once(run)
-        .chain(commands(analysis, &analysis.found_at))
-        .collect()
+    std::iter::once(run).chain(commands(analysis)).collect()
 }
 
-/// The commands that recompute or repeat the run, which is found under a name.
-pub(crate) fn commands(analysis: &Analysis, found_at: &str) -> [Fact; 2] {
-    let run = shell_word(&one_line(found_at));
+/// The commands that recompute or repeat the run. A document may be moved with its run, so that they
+/// have no path.
+pub(crate) fn commands(analysis: &Analysis) -> [Fact; 2] {
+    let run = shell_word(&one_line(&analysis.run));
     [
         Fact::new("recompute", format!("windage report {run}")),
         Fact::new("repeat", one_line(&analysis.command)),

@@ -118,7 +118,7 @@ impl PageDocument {
             by_rate: rows::by_rate_table(analysis),
             rates: by_rate(analysis),
             own_cost: vec![facts::own_cost(analysis)],
-            commands: facts::commands(analysis, &analysis.run).into(),
+            commands: facts::commands(analysis).into(),
             provenance: facts::provenance(analysis),
             host: facts::host(analysis),
         }

@@ -52,18 +52,16 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
     else {
         return "The A/A control has no finite figure".to_owned();
     };
-    let margin = number::percent_short(analysis.design.margin);
     match (result.exceeds_zero(), result.verdict) {
-        (Some(false), Some(Verdict::Inconclusive)) => format!(
-            "A/A control: inconclusive (95 % CI {range}): it may differ by more than the margin of \
-             {margin}"
-        ),
+        (Some(false), Some(Verdict::Inconclusive)) => {
+            format!("A/A control: inconclusive (95 % CI {range})")
+        }
         (Some(false), _) => {
             format!("A/A control: no significant difference (95 % CI {range})")
         }
         (_, Some(Verdict::Negligible)) => format!(
-            "A/A control: differs by {estimate} (95 % CI {range}), within the equivalence margin of \
-             {margin}"
+            "A/A control: differs by {estimate} (95 % CI {range}), within the equivalence margin of {}",
+            number::percent_short(analysis.design.margin)
         ),
         _ => format!(
             "{WARNING}: the A/A control differs by {estimate} (95 % CI {range}) although it is \

@@ -9,6 +9,7 @@ use crate::fixtures;
 /// The same plan a week later.
 pub(super) fn later(mut run: Analysis) -> Analysis {
     run.run = "20261008T120000Z-go-http".to_owned();
+    run.found_at.clone_from(&run.run);
     run.started = "2026-10-08T12:00:00Z".to_owned();
     run
 }

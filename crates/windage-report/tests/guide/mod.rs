@@ -201,7 +201,7 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|_| {}),
-            "control A/A control: no significant difference (95 % CI",
+            "control A/A control: inconclusive (95 % CI",
         ),
     ];
     for (analysis, expected) in table {
