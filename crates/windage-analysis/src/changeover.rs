@@ -99,9 +99,7 @@ pub(crate) fn carry_over(run: &Run<'_>, arm: ArmIndex, at: Confidence) -> Option
 /// A warning when changeovers change an arm's overhead by more than the margin.
 pub(crate) fn warning(run: &Run<'_>, arm: ArmIndex) -> Option<Reason> {
     let found = carry_over(run, arm, Confidence::P99)?;
-    let margin = run.rules.margin;
-    let is_beyond = found.low > margin || found.high < -margin;
-    is_beyond.then(|| {
+    found.lies_beyond(run.rules.margin).then(|| {
         Reason::from(Warning::CarryOver {
             relative_low: found.low,
             relative_high: found.high,

@@ -52,11 +52,12 @@ fn change_by_heaviest(turns: &Turns, idle_cores: &BTreeMap<u32, f64>) -> Option<
 /// A warning when the heaviest arm changes the baseline by more than the margin.
 pub(crate) fn arms_interfere(facts: &TurnFacts, margin: f64) -> Option<Warning> {
     let change = facts.change_by_heaviest.as_ref()?;
-    let is_beyond = change.low > margin || change.high < -margin;
-    is_beyond.then_some(Warning::ArmsInterfere {
-        relative_low: change.low,
-        relative_high: change.high,
-    })
+    change
+        .lies_beyond(margin)
+        .then_some(Warning::ArmsInterfere {
+            relative_low: change.low,
+            relative_high: change.high,
+        })
 }
 
 /// The effect in isolated windows less the effect in turns, as a share of the baseline.
@@ -67,9 +68,7 @@ pub(crate) fn isolated_less_interleaved(run: &Run<'_>, arm: ArmIndex) -> Option<
 /// A warning when both ways of measuring an arm disagree by more than the margin.
 pub(crate) fn measures_disagree(run: &Run<'_>, arm: ArmIndex) -> Option<Reason> {
     let found = disagreement(run, arm, Confidence::P99)?;
-    let margin = run.rules.margin;
-    let is_beyond = found.low > margin || found.high < -margin;
-    is_beyond.then(|| {
+    found.lies_beyond(run.rules.margin).then(|| {
         Reason::from(Warning::MeasuresDisagree {
             relative_low: found.low,
             relative_high: found.high,

@@ -110,6 +110,12 @@ impl Interval {
         self.low > 0.0 || self.high < 0.0
     }
 
+    /// Whether the whole interval lies above a margin, or below its negative.
+    #[must_use]
+    pub fn lies_beyond(&self, margin: f64) -> bool {
+        self.low > margin || self.high < -margin
+    }
+
     /// The interval with estimate and ends mapped through an increasing function.
     #[must_use]
     pub fn map(&self, rising: impl Fn(f64) -> f64) -> Interval {
