@@ -263,6 +263,17 @@ pub fn owner(path: &Path) -> io::Result<Owner> {
     Ok(owner_of(&fs::symlink_metadata(path)?))
 }
 
+/// How much can still be written where a file or directory is.
+///
+/// # Errors
+/// When it can't be examined.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let found = nix::sys::statvfs::statvfs(path)?;
+    Ok(found
+        .blocks_available()
+        .saturating_mul(found.fragment_size()))
+}
+
 fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     // Looked at first, because opening a pipe would wait for its other end.
     if fs::symlink_metadata(path)?.is_file() {
@@ -386,6 +397,10 @@ mod tests {
             assert!(append(&at(name)).is_err(), "{name}");
             assert!(open_or_create(&at(name)).is_err(), "{name}");
         }
+        // Opened without a look at what it is.
+        let own = owner(&at("precious")).unwrap();
+        give(&at("precious"), Some(own)).unwrap();
+        assert!(give(&at("link"), Some(own)).is_err());
         write(&at("link"), b"ours").unwrap();
         assert_eq!(fs::read(at("precious")).unwrap(), b"keep");
         assert!(!at("missing").exists());

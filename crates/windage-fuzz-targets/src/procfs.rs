@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use windage_probe::parse::{cgroup, host, machine, process};
+use windage_probe::parse::{cgroup, host, machine, process, socket};
 
 use crate::Corpus;
 
@@ -31,6 +31,8 @@ fn machines(bytes: &[u8]) {
     black_box(machine::single(bytes));
     black_box(machine::cpu_stat_usage_us(bytes));
     black_box(machine::process_ids(bytes).count());
+    black_box(socket::listening(bytes).count());
+    black_box(socket::inode(bytes));
 }
 
 fn hosts(bytes: &[u8]) {

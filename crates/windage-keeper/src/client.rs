@@ -42,6 +42,8 @@ pub struct Keeper {
     next_child: u64,
     ended: VecDeque<Ended>,
     to_remove: Vec<PathBuf>,
+    /// How long the process may take that runs at the end.
+    at_end_within: Duration,
     gone: bool,
 }
 
@@ -99,6 +101,7 @@ impl Keeper {
             next_child: 1,
             ended: VecDeque::new(),
             to_remove: Vec::new(),
+            at_end_within: Duration::ZERO,
             gone: false,
         };
         match keeper.answer()? {
@@ -264,7 +267,27 @@ impl Keeper {
         }
     }
 
-    /// Kills what is left; returns when all of it and the keeper have ended.
+    /// Runs a process at the end, after all others are dead, however the end comes; after `within` it
+    /// is killed. It replaces the one of an earlier call. It can inherit no descriptor.
+    ///
+    /// # Errors
+    /// The program is not found, or the keeper has ended.
+    pub fn run_at_end(&mut self, spawn: Spawn, within: Duration) -> Result<(), KeeperError> {
+        let id = self.next_child;
+        let (request, _) = resolve(spawn, id, &self.run_id)?;
+        let spawn = Box::new(request);
+        match self.ask(&Request::RunAtEnd { spawn, within }, None)? {
+            Notice::Done => {
+                self.next_child += 1;
+                self.at_end_within = within;
+                Ok(())
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Kills what is left, runs what [`run_at_end`](Self::run_at_end) named; returns when all of it
+    /// and the keeper have ended.
     ///
     /// # Errors
     /// A process can't be killed, or a cgroup directory can't be removed.
@@ -454,7 +477,8 @@ impl Keeper {
             return Ok(());
         };
         self.channel.finish_sending();
-        if !self.gone_before(direct, Instant::now() + END_WITHIN) {
+        let within = END_WITHIN + self.at_end_within;
+        if !self.gone_before(direct, Instant::now() + within) {
             // Neither is reaped and the socket is open, so the pid is still the keeper's.
             let _ = kill(
                 Pid::from_raw(self.keeper_pid.cast_signed()),
@@ -463,7 +487,7 @@ impl Keeper {
             if !self.gone_before(direct, Instant::now() + END_WITHIN) {
                 return Err(KeeperError::Stuck {
                     run_id: self.run_id.clone(),
-                    within: 2 * END_WITHIN,
+                    within: within + END_WITHIN,
                 });
             }
         }

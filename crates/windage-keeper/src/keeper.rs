@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
@@ -32,6 +33,9 @@ pub(crate) const CONTROL_FD: RawFd = 3;
 pub(crate) const BIRTH_FD: RawFd = 4;
 
 const EXIT_USAGE: i32 = 2;
+
+/// How often the process that runs at the end is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Signals from a terminal, a supervisor or a broken pipe. The keeper ends when Windage does and
 /// not before, so that after Ctrl-C Windage can finish with its services alive.
@@ -149,6 +153,7 @@ struct Service {
     /// Children not yet reaped.
     children: BTreeMap<u64, Pid>,
     to_remove: Vec<PathBuf>,
+    at_end: Option<(SpawnRequest, Duration)>,
 }
 
 /// Serves until Windage or the guardian has ended, then ends everything.
@@ -159,10 +164,15 @@ fn serve(channel: Channel, births: OwnedFd, hold: Hold, guardian: Option<OwnedFd
         hold,
         children: BTreeMap::new(),
         to_remove: Vec::new(),
+        at_end: None,
     };
     // For whatever reason serving ends, everything is killed.
     let served = service.serve(guardian.as_ref());
     service.hold.kill_all(|_| {});
+    if let Some((spawn, within)) = service.at_end.take() {
+        service.see_through(spawn, within);
+        service.hold.kill_all(|_| {});
+    }
     for dir in &service.to_remove {
         // Windage tries as well, and reports errors.
         let _ = cgroup::remove_tree(dir);
@@ -252,6 +262,10 @@ impl Service {
                 self.to_remove.push(dir.into_path());
                 Notice::Done
             }
+            Request::RunAtEnd { spawn, within } => {
+                self.at_end = Some((*spawn, within));
+                Notice::Done
+            }
             Request::KillAll => {
                 let mut notices = Vec::new();
                 self.hold
@@ -262,6 +276,23 @@ impl Service {
                 Notice::Done
             }
         })
+    }
+
+    /// Runs a process to its end, or until its time is over. Nobody is left to report an error to.
+    fn see_through(&self, spawn: SpawnRequest, within: Duration) {
+        let prepared = prepare(spawn, None, &self.hold, &self.births);
+        let Ok(child) = prepared.and_then(|launch| launch.start(None)) else {
+            return;
+        };
+        let deadline = Instant::now() + within;
+        while Instant::now() < deadline {
+            match reap_one() {
+                Reaped::One { pid, .. } if pid == child.as_raw() => return,
+                Reaped::One { .. } => {}
+                Reaped::NoneYet => std::thread::sleep(LOOK_EVERY),
+                Reaped::NoChildren => return,
+            }
+        }
     }
 
     fn spawn(&mut self, spawn: SpawnRequest) -> Result<Notice, Errno> {

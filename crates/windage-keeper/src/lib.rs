@@ -3,7 +3,8 @@
 //! Windage executes itself a second time as the *keeper*, and only the keeper starts processes. A
 //! Unix socket connects the two. When Windage's end of it closes (Windage returned, failed, was
 //! interrupted or was killed with signal 9), the keeper kills everything that descends from it,
-//! reaps it, removes the registered cgroup directories, and exits. There is no other way to end: an
+//! reaps it, runs a last process if Windage has named one, removes the registered cgroup
+//! directories, and exits. There is no other way to end: an
 //! orderly end takes the same path as a kill.
 //!
 //! What happens when the keeper itself is killed depends on [`Containment`]:
@@ -53,6 +54,7 @@ use serde::{Deserialize, Serialize};
 pub use client::Keeper;
 pub use error::KeeperError;
 pub use keeper::keeper_main;
+pub use lookup::find as find_program;
 
 /// The first argument with which windage is executed as the keeper.
 pub const KEEPER_VERB: &str = "__keeper";

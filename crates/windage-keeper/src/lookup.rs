@@ -10,7 +10,10 @@ use crate::KeeperError;
 
 /// The absolute path of `program`. A path is relative to Windage's working directory. A bare name
 /// is looked up in the `PATH` of `env`, whose relative directories are relative to `cwd`.
-pub(crate) fn find(
+///
+/// # Errors
+/// When a bare name is in no directory of `PATH`.
+pub fn find(
     program: &Path,
     env: &[(OsString, OsString)],
     cwd: &Path,

@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,12 @@ pub(crate) enum Request {
     },
     /// Remove this cgroup directory at the end.
     RemoveAtEnd { dir: Bytes },
+    /// At the end, after everything was killed, run this instead of what an earlier request named,
+    /// for so long at most.
+    RunAtEnd {
+        spawn: Box<SpawnRequest>,
+        within: Duration,
+    },
     /// Kill everything that was started, and stay.
     KillAll,
 }

@@ -472,6 +472,36 @@ fn cgroups_are_entered_and_removed_at_the_end() {
 }
 
 #[test]
+fn a_last_process_runs_when_all_others_have_ended() {
+    for containment in containments() {
+        let dir = tempfile::tempdir().unwrap();
+        let marker = marker();
+        let mut keeper = keeper(containment, &marker);
+        let at_end = |text: &str| shell(dir.path(), &format!("echo {text} >> last; sleep 600 &"));
+        keeper.run_at_end(at_end("first"), LONG).unwrap();
+        keeper.run_at_end(at_end("second"), LONG).unwrap();
+        keeper
+            .spawn(service(dir.path(), &["pause", &marker]))
+            .unwrap();
+        assert!(!dir.path().join("last").exists(), "before the end");
+        keeper.shut_down().unwrap();
+        let last = fs::read_to_string(dir.path().join("last")).unwrap();
+        assert_eq!(last, "second\n", "{containment:?}");
+        assert_gone(&marker, None, "what it left behind");
+    }
+}
+
+#[test]
+fn a_last_process_is_killed_when_its_time_is_over() {
+    each(|keeper, dir| {
+        let forever = shell(dir, "exec sleep 600");
+        keeper
+            .run_at_end(forever, Duration::from_millis(100))
+            .unwrap();
+    });
+}
+
+#[test]
 fn the_keeper_works_on_after_killing_all() {
     each(|keeper, dir| {
         let marker = marker();

@@ -109,6 +109,10 @@ fn kill_once(containment: Containment, victim: Victim, point: u64, delay: Durati
     // When the keeper is the victim, its holder lives on, to show that it plays no part.
     let except = (victim != Victim::Windage).then_some(holder_pid);
     let took = assert_gone(&run_id, except, &case);
+    // A victim that is the keeper can't run it.
+    if victim != Victim::Keeper && point.is_multiple_of(2) {
+        eventually("the last process ran", || log(dir.path()).contains("last"));
+    }
     let frozen = format!("/sys/fs/cgroup/freezer/windage-{run_id}");
     eventually("the run's cgroup is removed", || {
         !Path::new(&frozen).exists()

@@ -1,11 +1,14 @@
 //! The fake system for tests, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::open_files::read_file;
 use crate::system::{Clock, Entry, OpenFile, System};
 
 /// A system in memory, whose files, clocks and errors a test sets. Clones share one state.
@@ -181,6 +184,12 @@ impl System for FakeSystem {
         Ok(dirs
             .chain(state.files.keys().filter_map(|path| inside(path, false)))
             .collect())
+    }
+
+    /// The content of the file at that path.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        let target = read_file(self, path)?;
+        Ok(PathBuf::from(OsString::from_vec(target)))
     }
 
     fn clock_ns(&self, clock: Clock) -> io::Result<u64> {

@@ -4,6 +4,7 @@
 //!   uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
 //!   [`ProgramsProbe`] finds out which other programs use CPU, [`Clocks`] whether the machine was
 //!   suspended or the wall clock set.
+//! - [`listening`] says which processes get the connections to an address.
 //! - [`host`] gathers facts about the machine for reports.
 //! - [`cgroup`] gives each arm a cgroup, the best source of CPU time.
 //! - [`bpf`] lists the BPF programs in the kernel; [`facility`] finds out what the kernel offers to
@@ -36,6 +37,7 @@ mod error;
 mod fake;
 mod kernel_threads;
 mod linux;
+mod listeners;
 mod machine;
 mod open_files;
 mod own;
@@ -52,6 +54,7 @@ pub use error::ProbeError;
 pub use fake::FakeSystem;
 pub use kernel_threads::KernelThreadsProbe;
 pub use linux::Linux;
+pub use listeners::{Listening, NamedProcess, listening};
 pub use machine::{MachineProbe, MachineSnapshot};
 pub use own::SelfProbe;
 pub use programs::{ProgramUse, Programs, ProgramsProbe};

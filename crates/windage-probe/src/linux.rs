@@ -35,6 +35,10 @@ impl System for Linux {
             .collect()
     }
 
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::read_link(path)
+    }
+
     fn clock_ns(&self, clock: Clock) -> io::Result<u64> {
         let time = clock_id(clock)?.now()?;
         let parts = u64::try_from(time.tv_sec())

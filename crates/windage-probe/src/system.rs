@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +17,9 @@ pub trait System: fmt::Debug + Send + Sync {
 
     /// The entries of a directory, in no particular order, without `.` and `..`.
     fn list(&self, dir: &Path) -> io::Result<Vec<Entry>>;
+
+    /// The target of a symbolic link.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
 
     /// Reads a clock, in nanoseconds.
     fn clock_ns(&self, clock: Clock) -> io::Result<u64>;

@@ -281,7 +281,7 @@ pub fn process_group(system: &dyn System, group: u32) -> Result<Vec<u32>, ProbeE
 }
 
 /// Every process of the machine, by id.
-fn every_process(system: &dyn System) -> Result<Vec<(u32, ProcessStat)>, ProbeError> {
+pub(crate) fn every_process(system: &dyn System) -> Result<Vec<(u32, ProcessStat)>, ProbeError> {
     let mut all = Vec::new();
     for id in ids_in(system, Path::new("/proc"))? {
         let path = dir(id).join("stat");

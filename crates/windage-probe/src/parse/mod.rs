@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod host;
 pub mod machine;
 pub mod process;
+pub mod socket;
 
 /// A decimal number that fills all of `bytes`.
 pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
