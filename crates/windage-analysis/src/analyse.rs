@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Reason, Role};
-use windage_record::{Ending, RecordError, RunDir, RunState};
+use windage_record::{Ending, LostLines, RecordError, RunDir, RunState};
 use windage_stats::Confidence;
 
 use crate::conclude::{conclude, relative_at};
@@ -86,6 +86,8 @@ pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
         .map(|(i, comparisons)| arm(run, ArmIndex(i), comparisons, families))
         .collect();
     let mut validity = validity::of_run(run.records, control_at_99.as_ref());
+    let lost_lines = LostLines::warning(&run.lost_lines);
+    validity.reasons.extend(lost_lines.map(Reason::from));
     let design = design(run);
     let turns = design.turns.as_ref();
     let interfere = turns.and_then(|turns| interference::arms_interfere(turns, design.margin));

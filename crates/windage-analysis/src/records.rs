@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windage_model::{AgentCycle, ArmIndex, PhaseSpent, ProcessTimes, Warning, Window};
 use windage_record::{
-    Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Loss, Manifest, RecordError,
-    RunDir, SelfReport, Timing, read_committed_histograms,
+    Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Loss, LostLines, Manifest,
+    RecordError, RunDir, SelfReport, Timing, read_committed_histograms,
 };
 
 use crate::Timed;
@@ -292,6 +292,11 @@ impl<'a> Streamed<'a> {
             arms,
             windows,
         })
+    }
+
+    /// What could not be read so far.
+    pub(crate) fn lost(&self) -> LostLines {
+        self.log.lost()
     }
 }
 

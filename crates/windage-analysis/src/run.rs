@@ -1,7 +1,7 @@
 //! A run's records, arranged for comparison.
 
 use windage_model::{ArmIndex, LoadModel, Metric};
-use windage_record::{RecordError, RunDir, Timing};
+use windage_record::{LostLines, RecordError, RunDir, Timing};
 
 use crate::blocks::Blocks;
 use crate::compare::Rules;
@@ -17,6 +17,8 @@ pub(crate) struct Run<'a> {
     pub(crate) blocks: Blocks<'a>,
     pub(crate) response_times: Finished,
     pub(crate) service_times: Finished,
+    /// What could not be read of the histogram logs.
+    pub(crate) lost_lines: Vec<(Timing, LostLines)>,
 }
 
 impl<'a> Run<'a> {
@@ -38,6 +40,7 @@ impl<'a> Run<'a> {
             blocks,
             response_times,
             service_times,
+            lost_lines: Vec::new(),
         }
     }
 
@@ -52,14 +55,18 @@ impl<'a> Run<'a> {
         let arms = arms.map(|arm| (arm.id.to_string(), arm.index)).collect();
         let (bytes, windows) = (records.histogram_bytes, &records.windows);
         let open = |timing| Streamed::open(run, timing, bytes, &arms, windows);
-        let response_times = open(Timing::ResponseTime)?;
-        let service_times = open(Timing::ServiceTime)?;
-        Ok(Run::gathered(
-            records,
-            response_times,
-            service_times,
-            further,
-        ))
+        let mut response_times = open(Timing::ResponseTime)?;
+        let mut service_times = open(Timing::ServiceTime)?;
+        let times = (response_times.by_ref(), service_times.by_ref());
+        let gathered = Run::gathered(records, times.0, times.1, further);
+        let lost_lines = vec![
+            (Timing::ResponseTime, response_times.lost()),
+            (Timing::ServiceTime, service_times.lost()),
+        ];
+        Ok(Run {
+            lost_lines,
+            ..gathered
+        })
     }
 
     pub(crate) fn gathered(

@@ -35,10 +35,9 @@ pub const MARK: [u8; 23] = {
     mark
 };
 
-/// Where a reader may stop: the start of the file, and the ends of its header and of every frame
-/// before the first that is cut or damaged.
-#[must_use]
-pub fn whole_ends(file: &[u8]) -> Vec<usize> {
+/// The start of the file, and the ends of its header and of every frame before the first that is cut
+/// or damaged.
+fn whole_ends(file: &[u8]) -> Vec<usize> {
     let mut ends = vec![0];
     let mut at = HEADER_BYTES;
     if file.len() < at {
@@ -50,6 +49,14 @@ pub fn whole_ends(file: &[u8]) -> Vec<usize> {
         at = end;
     }
     ends
+}
+
+/// Whether a reader may stop there: at the start of the file, or at the end of its header or of a
+/// frame, behind damage as well.
+#[must_use]
+pub fn is_end(file: &[u8], at: usize) -> bool {
+    let starts = || HEADER_BYTES..at;
+    at == 0 || at == HEADER_BYTES || starts().any(|start| frame_end(file, start) == Some(at))
 }
 
 /// The records of a journal in the form that [`file_of`] reads. Records with a payload above 255

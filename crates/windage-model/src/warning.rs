@@ -432,6 +432,12 @@ warnings! {
         blocks_lost: u64,
         blocks: Vec<String>,
     } = "journal_damaged", Suspect;
+    /// Lines of the histogram logs could not be read; the times of their windows were left out.
+    HistogramsDamaged {
+        damaged_bytes: u64,
+        lines_lost: u64,
+        files: Vec<String>,
+    } = "histograms_damaged", Suspect;
     /// An open loop did not reach its rate in a window.
     RateNotReached {
         bottleneck: Bottleneck,

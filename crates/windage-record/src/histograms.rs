@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use windage_model::{ArmId, Window};
+use windage_model::{ArmId, Warning, Window};
 
 use crate::times::{Times, Unpacker};
 use crate::{Journal, Manifest, RecordError, RunDir};
@@ -69,10 +69,34 @@ impl TagParts {
     }
 }
 
+/// What could not be read of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostLines {
+    /// How many lines; everything behind the last complete line counts as one.
+    pub lines: u64,
+    /// Their length, including what is missing at the end.
+    pub bytes: u64,
+}
+
+impl LostLines {
+    /// The warning about both logs of a run; `None` when everything was read.
+    #[must_use]
+    pub fn warning(logs: &[(Timing, LostLines)]) -> Option<Warning> {
+        let damaged = || logs.iter().filter(|(_, lost)| lost.lines > 0);
+        let files = damaged().map(|(timing, _)| timing.file_name().to_owned());
+        damaged().next().map(|_| Warning::HistogramsDamaged {
+            damaged_bytes: damaged().map(|(_, lost)| lost.bytes).sum(),
+            lines_lost: damaged().map(|(_, lost)| lost.lines).sum(),
+            files: files.collect(),
+        })
+    }
+}
+
 /// Reads the histograms of every committed window, in the order of the log.
 ///
 /// Windows without a completed request have none. A line that cannot be read is an error item, and
-/// the next one follows it. Intervals after the journal's last commit mark are left out.
+/// the next one follows it; [`Histograms::lost`] counts them. Intervals after the journal's last
+/// commit mark are left out.
 ///
 /// # Errors
 /// When the journal or the log cannot be opened, or the journal cannot be understood.
@@ -95,15 +119,13 @@ pub fn read_committed_histograms(
     [response_bytes, service_bytes]: [u64; 2],
 ) -> Result<Histograms, RecordError> {
     let path = run.path().join(timing.file_name());
-    let marked_bytes = match timing {
+    let committed_bytes = match timing {
         Timing::ResponseTime => response_bytes,
         Timing::ServiceTime => service_bytes,
     };
-    // Before the first commit mark there is only the header.
-    let committed_bytes = marked_bytes.max(header(run.manifest(), timing).len() as u64);
     let file = match windage_files::open(&path) {
         // A run that was killed before its first commit may have no log yet.
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound && marked_bytes == 0 => {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound && committed_bytes == 0 => {
             File::open("/dev/null")
         }
         opened => opened,
@@ -113,6 +135,7 @@ pub fn read_committed_histograms(
         input: BufReader::with_capacity(1 << 18, file).take(committed_bytes),
         path,
         line: 0,
+        lost: LostLines::default(),
         buffer: Vec::new(),
         packed: Vec::new(),
         unpacker: Unpacker::default(),
@@ -124,12 +147,19 @@ pub struct Histograms {
     input: io::Take<BufReader<File>>,
     path: PathBuf,
     line: u64,
+    lost: LostLines,
     buffer: Vec<u8>,
     packed: Vec<u8>,
     unpacker: Unpacker,
 }
 
 impl Histograms {
+    /// What could not be read so far.
+    #[must_use]
+    pub fn lost(&self) -> LostLines {
+        self.lost
+    }
+
     /// Reads the next complete line into the buffer; `false` at the end.
     fn next_line(&mut self) -> io::Result<bool> {
         self.buffer.clear();
@@ -142,8 +172,21 @@ impl Histograms {
             return Ok(true);
         }
         // No valid line is that long, and the file may continue after it: the rest is unreadable.
-        self.input.set_limit(0);
+        self.lose_the_rest();
         Ok(false)
+    }
+
+    fn lose_the_rest(&mut self) {
+        let rest = self.input.limit().saturating_add(self.buffer.len() as u64);
+        self.input.set_limit(0);
+        if rest > 0 {
+            self.lose_line(rest);
+        }
+    }
+
+    fn lose_line(&mut self, bytes: u64) {
+        self.lost.lines += 1;
+        self.lost.bytes = self.lost.bytes.saturating_add(bytes);
     }
 }
 
@@ -156,7 +199,7 @@ impl Iterator for Histograms {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(cause) => {
-                    self.input.set_limit(0);
+                    self.lose_the_rest();
                     return Some(Err(RecordError::io("read", &self.path)(cause)));
                 }
             }
@@ -164,6 +207,7 @@ impl Iterator for Histograms {
                 Ok(None) => {}
                 Ok(Some(interval)) => return Some(Ok(interval)),
                 Err(why) => {
+                    self.lose_line(self.buffer.len() as u64);
                     let (path, line) = (self.path.clone(), self.line);
                     return Some(Err(RecordError::HistogramLine { path, line, why }));
                 }

@@ -33,7 +33,9 @@ pub use delivered::{
 };
 pub use entry::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport};
 pub use error::RecordError;
-pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, read_histograms};
+pub use histograms::{
+    Histograms, LostLines, TagParts, Timing, read_committed_histograms, read_histograms,
+};
 pub use journal::{Cut, CutCause, Journal, Loss, Recorded};
 pub use manifest::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,

@@ -4,7 +4,10 @@ use std::fs;
 use std::io::Write;
 
 use hdrhistogram::Histogram;
-use windage_record::{JournalWriter, RecordError, TagParts, Times, Timing, read_histograms};
+use windage_model::Warning;
+use windage_record::{
+    JournalWriter, LostLines, RecordError, TagParts, Times, Timing, read_histograms,
+};
 
 use crate::samples;
 
@@ -111,9 +114,8 @@ fn a_damaged_line_is_reported_and_the_others_are_read() {
     for (what, line) in table {
         assert_ne!(line, second, "{what}");
         fs::write(&path, whole.replace(second, &line)).unwrap();
-        let outcomes: Vec<_> = read_histograms(&run, Timing::ResponseTime)
-            .unwrap()
-            .collect();
+        let mut histograms = read_histograms(&run, Timing::ResponseTime).unwrap();
+        let outcomes: Vec<_> = histograms.by_ref().collect();
         let readable = outcomes.iter().map(Result::is_ok).collect::<Vec<_>>();
         assert_eq!(readable, [true, false, true], "{what}");
         let error = outcomes[1].as_ref().unwrap_err();
@@ -121,6 +123,73 @@ fn a_damaged_line_is_reported_and_the_others_are_read() {
             matches!(error, RecordError::HistogramLine { line: 7, .. }),
             "{what}: {error}"
         );
+        assert_eq!(histograms.lost(), lost(1, line.len() + 1), "{what}");
+    }
+}
+
+fn lost(lines: u64, bytes: usize) -> LostLines {
+    let bytes = bytes as u64;
+    LostLines { lines, bytes }
+}
+
+#[test]
+fn what_is_missing_at_the_end_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    let read = |timing| {
+        let mut histograms = read_histograms(&run, timing).unwrap();
+        let intervals = histograms.by_ref().count();
+        (intervals, histograms.lost())
+    };
+    assert_eq!(read(Timing::ServiceTime), (0, lost(0, 0)), "no mark yet");
+    samples::write_block(&mut writer, 0, 3);
+    let path = run.path().join("service_time.hlog");
+    let whole = fs::read(&path).unwrap();
+    let text = str::from_utf8(&whole).unwrap();
+    let last = text.lines().last().unwrap().len() + 1;
+    let ends = whole.len() - last;
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let two = lines[lines.len() - 2..].concat().len();
+    let table = [
+        (whole.len(), (3, lost(0, 0))),
+        (whole.len() - 1, (2, lost(1, last))),
+        (ends + 1, (2, lost(1, last))),
+        (ends, (2, lost(1, last))),
+        (ends - 1, (1, lost(1, two))),
+        (0, (0, lost(1, whole.len()))),
+    ];
+    for (length, expected) in table {
+        fs::write(&path, &whole[..length]).unwrap();
+        assert_eq!(read(Timing::ServiceTime), expected, "cut to {length}");
+        assert_eq!(read(Timing::ResponseTime), (3, lost(0, 0)));
+    }
+}
+
+#[test]
+fn a_warning_names_the_damaged_logs() {
+    let [response, service] = Timing::ALL;
+    let warning = |damaged_bytes, lines_lost, files: &[&str]| {
+        Some(Warning::HistogramsDamaged {
+            damaged_bytes,
+            lines_lost,
+            files: files.iter().map(|file| (*file).to_owned()).collect(),
+        })
+    };
+    let table = [
+        ([lost(0, 0), lost(0, 0)], None),
+        (
+            [lost(0, 0), lost(2, 700)],
+            warning(700, 2, &["service_time.hlog"]),
+        ),
+        (
+            [lost(1, 200), lost(2, 700)],
+            warning(900, 3, &["response_time.hlog", "service_time.hlog"]),
+        ),
+    ];
+    for ([of_response, of_service], expected) in table {
+        let found = LostLines::warning(&[(response, of_response), (service, of_service)]);
+        assert_eq!(found, expected);
     }
 }
 
