@@ -33,7 +33,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
         seed: design.seed,
         arms: (0u16..)
             .zip(&plan.arms)
-            .map(|(index, arm)| manifest_arm(ArmIndex(index), arm, &plan.arms))
+            .map(|(index, arm)| manifest_arm(ArmIndex(index), arm, plan))
             .collect(),
         load: load_scope(&plan.load),
         other_loads: plan.other_loads.iter().map(load_scope).collect(),
@@ -88,9 +88,9 @@ fn load_scope(load: &Load) -> LoadScope {
     }
 }
 
-fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
+fn manifest_arm(index: ArmIndex, arm: &Arm, plan: &Plan) -> ManifestArm {
     let index_of = |id: &ArmId| {
-        let found = all.iter().position(|other| other.id == *id)?;
+        let found = plan.arms.iter().position(|other| other.id == *id)?;
         u16::try_from(found).ok().map(ArmIndex)
     };
     ManifestArm {
@@ -113,6 +113,10 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
         adds_to: arm.adds_to.as_ref().and_then(index_of),
         same_as: arm.same_as.as_ref().and_then(index_of),
         agents: arm.agents.iter().map(ToString::to_string).collect(),
+        agents_have_needs: plan
+            .agents
+            .iter()
+            .any(|agent| arm.agents.contains(&agent.service.name) && !agent.needs.is_empty()),
         bystander_of: arm.bystander_of.as_ref().and_then(index_of),
     }
 }

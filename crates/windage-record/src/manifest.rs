@@ -69,6 +69,9 @@ pub struct ManifestArm {
     pub same_as: Option<ArmIndex>,
     /// The agents attached for it, by their names in the plan; empty for most arms.
     pub agents: Vec<String>,
+    /// Whether one of its agents says that it needs something of the kernel, such as BPF. Others may
+    /// be any program.
+    pub agents_have_needs: bool,
     /// The arm whose agents are attached, without watching this one, while it gets load, if any.
     pub bystander_of: Option<ArmIndex>,
 }

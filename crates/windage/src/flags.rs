@@ -70,6 +70,11 @@ pub(crate) struct RunFlags {
     /// regimes that are marked as thorough.
     #[arg(long)]
     pub(crate) thorough: bool,
+    /// A first look in about a minute, launches not counted: as many launches as a verdict needs if
+    /// that takes no longer than two minutes, and CPU alone where arms can take turns. Without
+    /// `[profile]` and `design.stop`.
+    #[arg(long, conflicts_with_all = ["thorough", "length", "rounds"])]
+    pub(crate) quick: bool,
     /// Measuring time of all rounds, interleaved and isolated load together, instead of the plan's
     /// `design.for`, `design.blocks` or `design.stop`.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]

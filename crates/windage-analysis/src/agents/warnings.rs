@@ -28,7 +28,10 @@ pub(crate) fn of_attachments(records: &Records) -> Vec<Warning> {
             .filter(|cycle| cycle.failed.is_none())
             .collect();
         found.extend(detach_unverified(arm, &attached));
-        found.extend(idle(arm, &attached));
+        // Any other program may have no BPF program, or none that ever runs.
+        if arm.agents_have_needs {
+            found.extend(idle(arm, &attached));
+        }
         found.extend(few(arm, &attached, records));
     }
     // An agent without BPF has no program that the statistics slow down.

@@ -67,7 +67,14 @@ pub(crate) fn attaching(plan: &Plan) -> Duration {
         return Duration::ZERO;
     }
     let design = &plan.design;
-    design.agent_warmup + design.bpf_statistics * 2 + WITHOUT
+    // Programs of agents without needs are timed as well, if they have any after all.
+    let have_needs = plan.agents.iter().any(|agent| !agent.needs.is_empty());
+    let statistics = if have_needs {
+        design.bpf_statistics * 2
+    } else {
+        Duration::ZERO
+    };
+    design.agent_warmup + statistics + WITHOUT
 }
 
 impl<'r, 'a> Agents<'r, 'a> {

@@ -89,6 +89,7 @@ fn manifest_arm(index: ArmIndex, of: &ArmOf) -> ManifestArm {
         } else {
             Vec::new()
         },
+        agents_have_needs: of.has_agent,
         bystander_of: of.bystander_of.map(ArmIndex),
         ..fixtures::arm(index.0, &of.id)
     }

@@ -117,6 +117,9 @@ struct StoredArm {
     adds_to: Option<u16>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     agents: Vec<String>,
+    /// With `agents`; older runs don't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agents_have_needs: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bystander_of: Option<u16>,
     same_as: Option<u16>,
@@ -306,6 +309,7 @@ impl From<&ManifestArm> for StoredArm {
             backend: arm.backend.to_string(),
             adds_to: arm.adds_to.map(|arm| arm.0),
             agents: arm.agents.clone(),
+            agents_have_needs: (!arm.agents.is_empty()).then_some(arm.agents_have_needs),
             bystander_of: arm.bystander_of.map(|arm| arm.0),
             same_as: arm.same_as.map(|arm| arm.0),
         }
@@ -344,6 +348,9 @@ impl TryFrom<StoredArm> for ManifestArm {
                 .parse()
                 .map_err(|e: BackendError| e.to_string())?,
             adds_to: stored.adds_to.map(ArmIndex),
+            agents_have_needs: stored
+                .agents_have_needs
+                .unwrap_or(!stored.agents.is_empty()),
             agents: stored.agents,
             bystander_of: stored.bystander_of.map(ArmIndex),
             same_as: stored.same_as.map(ArmIndex),

@@ -37,6 +37,7 @@ fn run(rounds: u32, blocks: u32) -> Recorded {
     run.manifest.design.rounds = rounds;
     run.manifest.arms[2] = ManifestArm {
         agents: vec!["otel".to_owned()],
+        agents_have_needs: true,
         ..fixtures::arm(2, "agent")
     };
     run.manifest.arms.push(ManifestArm {

@@ -165,6 +165,17 @@ fn idle_attachments_are_counted() {
     assert_eq!(warning, &expected);
 }
 
+/// A scraper or a log shipper beside the service has no BPF program, and needs none.
+#[test]
+fn only_agents_with_needs_are_expected_to_have_programs() {
+    for (have_needs, expected) in [(true, 1), (false, 0)] {
+        let mut run = run(6, 1);
+        run.manifest.arms[2].agents_have_needs = have_needs;
+        cycles(&mut run).for_each(|cycle| cycle.programs = Some(Vec::new()));
+        assert_eq!(warnings(&run).len(), expected, "{have_needs}");
+    }
+}
+
 #[test]
 fn a_single_launch_has_its_own_warning() {
     // rounds, blocks per round, expected warnings
