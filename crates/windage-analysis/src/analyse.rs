@@ -17,7 +17,7 @@ use crate::run::Run;
 use crate::windows::OwnCpu;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
-    agents, changeover, course, family, fidelity, interference, metrics, per_span, planning,
+    agents, changeover, course, family, fidelity, idle, interference, metrics, per_span, planning,
     profiles, script, self_reported, stages, totals, validity,
 };
 
@@ -346,14 +346,19 @@ fn warning_cpu(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, Metr
         }
     };
     let not_drained = validity::not_drained(&records.ledgers, arm);
+    let negative = idle::deferred_negative(run, arm);
+    let uncertain = idle::idle_uncertain(run, arm);
     for (metric, of_cpu) in metrics {
-        let unknown = match metric {
-            Metric::CpuPerRequest | Metric::CpuPerIteration => &of_whole,
-            Metric::CpuPerRequestIsolated | Metric::CpuPerIterationIsolated => &of_windows,
-            _ => continue,
-        };
-        let found = unknown.iter().chain(&not_drained).cloned();
-        of_cpu.validity.reasons.extend(found.map(Reason::from));
+        let is_whole = *metric == run.cpu_metric();
+        if !is_whole && !is_cpu_alone(*metric) {
+            continue;
+        }
+        let unknown = if is_whole { &of_whole } else { &of_windows };
+        let negative = negative.as_ref().filter(|_| !is_whole || turns.is_empty());
+        let uncertain = uncertain.as_ref().filter(|_| is_whole);
+        let found = unknown.iter().chain(&not_drained).chain(negative);
+        let reasons = found.chain(uncertain).cloned().map(Reason::from);
+        of_cpu.validity.reasons.extend(reasons);
     }
 }
 

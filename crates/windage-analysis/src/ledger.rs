@@ -27,6 +27,8 @@ pub(crate) struct Ledger {
     hidden_time_ns: f64,
     /// Idle CPU of the arm, in cores; `None` when not measured.
     idle_cores: Option<f64>,
+    /// The time in which it was read, in nanoseconds.
+    idle_ns: u64,
     /// Whether a reading was missing.
     unreadable: bool,
 }
@@ -46,9 +48,18 @@ impl Ledger {
             return None;
         }
         let idle_ns = self.idle_cores? * self.outside_time_ns;
-        // Deferred work is as frequent in these times as anywhere else outside windows.
-        let hidden = 1.0 + self.hidden_time_ns / self.outside_time_ns;
-        Some((self.outside_ns - idle_ns) * hidden / requests)
+        Some((self.outside_ns - idle_ns) * self.hidden() / requests)
+    }
+
+    /// Deferred work is as frequent in hidden times as anywhere else outside windows.
+    fn hidden(&self) -> f64 {
+        1.0 + self.hidden_time_ns / self.outside_time_ns
+    }
+
+    /// By how many nanoseconds the deferred cost per request changes with each core of idle CPU.
+    pub(crate) fn ns_per_idle_core(&self) -> Option<f64> {
+        self.deferred_per_request_ns()?;
+        Some(-self.outside_time_ns * self.hidden() / (self.measured + self.unmeasured))
     }
 
     /// Idle CPU of the arm, in cores.
@@ -112,6 +123,7 @@ impl Ledgers {
             entry.outside_time_ns += arm.drain_ns as f64;
             entry.hidden_time_ns += arm.hidden_ns as f64;
             entry.unmeasured += arm.unmeasured as f64;
+            entry.idle_ns += arm.idle_ns;
             entry.idle_cores = arm
                 .idle_cpu_ns
                 .filter(|_| arm.idle_ns > 0)
@@ -157,6 +169,12 @@ impl Ledgers {
             .filter(|((_, of), _)| *of == arm)
             .filter_map(|(&(launch, _), ledger)| Some((launch, value(ledger)?)))
             .collect()
+    }
+
+    /// The time in which an arm's idle CPU was read, over all launches, in seconds.
+    pub(crate) fn idle_s(&self, arm: ArmIndex) -> f64 {
+        let read = self.by_launch(arm, |of| of.idle_cores.map(|_| of.idle_ns as f64 / 1e9));
+        read.values().sum()
     }
 
     fn entry(&mut self, launch: u32, arm: ArmIndex) -> &mut Ledger {

@@ -22,6 +22,7 @@ mod family;
 mod fidelity;
 #[cfg(test)]
 mod fixture;
+mod idle;
 mod inference;
 mod interference;
 mod ledger;

@@ -137,6 +137,24 @@ impl Alone {
     }
 }
 
+/// By how many microseconds an arm's CPU per request changes with each core of its idle CPU, by launch.
+pub(crate) fn us_per_idle_core(
+    run: &Run<'_>,
+    arm: ArmIndex,
+    with: &[ArmIndex],
+) -> BTreeMap<u32, f64> {
+    if run.records.turns.is_empty() {
+        let ledgers = &run.records.ledgers;
+        return ledgers.by_launch(arm, |of| Some(of.ns_per_idle_core()? / 1e3));
+    }
+    let Some(rate_per_s) = rate_alone(run, arm) else {
+        return BTreeMap::new();
+    };
+    let totals = run.records.turns.totals(arm, with).into_iter();
+    let us = |of: Totals| 1e6 / rate_per_s - of.time_ns / of.requests / 1e3;
+    totals.map(|(launch, of)| (launch, us(of))).collect()
+}
+
 /// Requests per second that one arm alone gets: the plan's rate, or what it completed in windows of
 /// its own, or, in a run without any, in the time of its turns. `None` if none is known.
 fn rate_alone(run: &Run<'_>, arm: ArmIndex) -> Option<f64> {

@@ -493,6 +493,19 @@ warnings! {
     } = "flush_incomplete", Suspect;
     /// CPU was still being used when the deferred cost was read.
     NotDrained { idle_cores: f64, baseline_idle_cores: f64 } = "not_drained", Suspect;
+    /// Most of the error of an arm's cost is from readings of idle CPU that differ between launches.
+    IdleUncertain {
+        idle_s: f64,
+        idle_cores_low: f64,
+        idle_cores_high: f64,
+        half_width: f64,
+    } = "idle_uncertain", Suspect;
+    /// Deferred cost is negative: idle CPU was read at busier moments than those between windows.
+    DeferredNegative {
+        relative_low: f64,
+        relative_high: f64,
+        confidence: f64,
+    } = "deferred_negative", Suspect;
     /// An arm exports on a timer that is slow compared with a round.
     TimerLongerThanRound { arm: String, timer_s: f64, round_s: f64 } = "timer_longer_than_round", Suspect;
     /// The deferred cost of an arm was not read.

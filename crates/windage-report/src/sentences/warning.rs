@@ -622,6 +622,35 @@ fn of_run(of: &Warning) -> String {
             "The arm was still using CPU when its deferred cost was read. Use a longer \
              `design.drain`; if the CPU use never ends, it is the arm's idle cost."
         }
+        Warning::IdleUncertain {
+            idle_s,
+            idle_cores_low,
+            idle_cores_high,
+            half_width,
+        } => {
+            return format!(
+                "What the arm uses when idle differed between launches, from {idle_cores_low:.3} to \
+                 {idle_cores_high:.3} cores. This makes up ±{:.1} % of its CPU per request, most of \
+                 the error: something in it works on a timer, and the idle stretches hold {idle_s:.1} \
+                 s in all. Set `design.idle` so that those of all rounds hold ten periods of the \
+                 timer or more.",
+                half_width * 100.0
+            );
+        }
+        Warning::DeferredNegative {
+            relative_low,
+            relative_high,
+            confidence,
+        } => {
+            let share = between(*relative_low, *relative_high);
+            let confidence = crate::number::percent_short(*confidence);
+            return format!(
+                "The cost that is deferred beyond windows came out as {share} % of that within them \
+                 ({confidence} CI), and true deferred cost is never negative: the idle stretches were busier than the \
+                 time between windows, so the figure is too low. Use a longer `design.drain` if work \
+                 was left, and a longer `design.idle` if the arm has a slow timer."
+            );
+        }
         other => other.code().as_str(),
     };
     text.to_owned()
