@@ -35,7 +35,8 @@ pub(crate) fn conclude(
     let seat = seat.filter(|_| has_interval);
     let in_family = seat.and_then(|seat| in_family(&of, rules, seat, judge));
     let time_needed_s = match verdict {
-        Some(Verdict::Inconclusive) => time_needed_s(&of, launches_needed, rules),
+        // Too few for a verdict are too few for a forecast (`FEWEST_LAUNCHES`).
+        Some(Verdict::Inconclusive) if launches_needed.is_none() => time_needed_s(&of, rules),
         _ => None,
     };
     MetricAnalysis {
@@ -275,23 +276,37 @@ fn minimum_detectable_effect(location: &TwoLevel, rules: Rules) -> Option<f64> {
 }
 
 /// Further measuring time that a verdict needs, in seconds.
-fn time_needed_s(of: &Comparison, launches_needed: Option<usize>, rules: Rules) -> Option<f64> {
-    let location = of.location.as_ref().ok()?;
-    let of_launches = launches_needed.map(|needed| needed as f64 / location.launches as f64);
-    let factor = match (&of.totals, rules.sequence) {
-        (Some(totals), false) if of.rounds > 1 => {
-            let rule = VerdictRule::of_shares(rules.margin);
-            let launches = totals.relative.launches_for_verdict(rule)?;
-            launches as f64 / of.rounds as f64
-        }
-        (_, sequence) => settling_factor(location, sequence, rules.margin)?,
-    };
-    Some((factor.max(of_launches.unwrap_or(1.0)) - 1.0) * rules.pace.whole_s?)
+fn time_needed_s(of: &Comparison, rules: Rules) -> Option<f64> {
+    let totals = of.totals.as_ref();
+    let of_totals = totals.map(|of| (&of.relative, VerdictRule::of_shares(rules.margin)));
+    time_until(
+        of,
+        rules,
+        of_totals,
+        VerdictRule::of_log_ratios(rules.margin),
+    )
 }
 
-/// By what factor a run must be longer for its verdict to be settled.
-fn settling_factor(location: &TwoLevel, sequence: bool, margin: f64) -> Option<f64> {
-    let rule = VerdictRule::of_log_ratios(margin);
+/// Further measuring time until a rule decides, in seconds: a rule of an effect on totals by launch,
+/// or one of log ratios where there is none and in a run that may stop.
+pub(crate) fn time_until(
+    of: &Comparison,
+    rules: Rules,
+    of_totals: Option<(&Effect, VerdictRule)>,
+    of_log_ratios: VerdictRule,
+) -> Option<f64> {
+    let location = of.location.as_ref().ok()?;
+    let factor = match (of_totals, rules.sequence) {
+        (Some((effect, rule)), false) if of.rounds > 1 => {
+            effect.launches_for_verdict(rule)? as f64 / of.rounds as f64
+        }
+        (_, sequence) => settling_factor(location, sequence, of_log_ratios)?,
+    };
+    Some((factor - 1.0) * rules.pace.whole_s?)
+}
+
+/// By what factor a run must be longer for a rule on log ratios to decide.
+fn settling_factor(location: &TwoLevel, sequence: bool, rule: VerdictRule) -> Option<f64> {
     if sequence {
         let units = &location.units;
         let standard_deviation = units.standard_deviation();

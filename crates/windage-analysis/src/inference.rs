@@ -18,8 +18,8 @@ pub struct Inference {
     /// verdict is then inconclusive, whatever the interval.
     pub launches_needed: Option<usize>,
     /// Further seconds of measuring that would settle an inconclusive verdict, if estimate and
-    /// scatter stay the same; `None` when it is settled, and when the estimate is so near a limit
-    /// that no reasonable time would do.
+    /// scatter stay the same; `None` when it is settled, with fewer launches than
+    /// `launches_needed`, and when the estimate is so near a limit that no reasonable time would do.
     pub time_needed_s: Option<f64>,
     /// Where the scatter comes from; `None` for metrics that exist once per launch.
     pub variance_components: Option<VarianceComponents>,

@@ -30,6 +30,9 @@ use crate::two_level::{student, student_quantile};
 
 /// The fewest launches with which the intervals keep their coverage. With 13, a slow mode that a
 /// fifth of the launches have is missing from 5.5 % of the runs; with 10, from 11 %.
+///
+/// They are also the fewest for a forecast: the variance of 13 launches is within a factor of two of
+/// the true one in eight cases of ten (χ² with 12 degrees of freedom).
 pub const FEWEST_LAUNCHES: usize = 13;
 
 /// The fewest launches when their results are bimodal. On a quiet machine the interval depends on

@@ -35,6 +35,19 @@ fn three_launches_by_hand() {
 }
 
 #[test]
+fn the_fewest_launches_show_the_variance_within_a_factor_of_two() {
+    // The 80 % interval of the true variance, in units of that of the launches.
+    let is_within_two = |launches: usize| {
+        let freedom = launches as f64 - 1.0;
+        let chi_squared = statrs::distribution::ChiSquared::new(freedom).unwrap();
+        let at = |share| freedom / chi_squared.inverse_cdf(share);
+        at(0.1) < 2.0 && at(0.9) > 0.5
+    };
+    assert!(is_within_two(FEWEST_LAUNCHES));
+    assert!(!is_within_two(FEWEST_LAUNCHES - 2));
+}
+
+#[test]
 fn what_has_no_interval_is_an_error() {
     type Row<'a> = (&'a str, &'a [(f64, f64)], TotalsError);
     let table: [Row<'_>; 5] = [

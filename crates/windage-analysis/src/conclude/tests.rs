@@ -119,8 +119,8 @@ fn a_family_widens_intervals_and_may_revoke_a_verdict() {
 
 #[test]
 fn inconclusive_verdicts_have_a_time_needed() {
-    let time_needed_s = |cost, sequence| {
-        let compared = compared(16, cost, 0.027);
+    let time_needed_s = |launches, cost, sequence| {
+        let compared = compared(launches, cost, 0.027);
         let result = conclude(
             Metric::RssSteady,
             ArmIndex(2),
@@ -130,19 +130,25 @@ fn inconclusive_verdicts_have_a_time_needed() {
         );
         (result.verdict, result.inference.time_needed_s)
     };
-    let (verdict, fixed_s) = time_needed_s(0.015, false);
+    let (verdict, fixed_s) = time_needed_s(16, 0.015, false);
     assert_eq!(verdict, Some(Verdict::Inconclusive));
     // The half-width of 1.5 % has to become 1 %: (1.5)² times as long, or slightly less because
     // degrees of freedom grow.
     assert!((40.0..100.0).contains(&fixed_s.unwrap()), "{fixed_s:?}");
-    let (_, sequence_s) = time_needed_s(0.015, true);
+    let (_, sequence_s) = time_needed_s(16, 0.015, true);
     assert!(
         sequence_s > fixed_s,
         "looking at any time needs longer: {sequence_s:?}"
     );
-    assert_eq!(time_needed_s(0.1, false), (Some(Verdict::Costs), None));
-    let at_the_limit = time_needed_s(0.005f64.ln_1p(), false);
+    assert_eq!(time_needed_s(16, 0.1, false), (Some(Verdict::Costs), None));
+    let at_the_limit = time_needed_s(16, 0.005f64.ln_1p(), false);
     assert_eq!(at_the_limit, (Some(Verdict::Inconclusive), None));
+    let (verdict, too_few) = time_needed_s(12, 0.015, false);
+    assert_eq!(
+        (verdict, too_few),
+        (Some(Verdict::Inconclusive), None),
+        "their variance is known too poorly"
+    );
 }
 
 #[test]
