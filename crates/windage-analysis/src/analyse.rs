@@ -181,10 +181,19 @@ fn batch(run: &Run<'_>) -> Option<BatchFacts> {
 
 /// Every metric that the arm's load can have.
 fn compared(run: &Run<'_>, arm: ArmIndex) -> Comparisons {
+    let is_paced = validity::is_paced_by_generator(run.records, arm);
+    // What is left out has a reason.
+    let is_always = |metric| is_time(metric) || (is_paced && is_pace(metric));
     let comparisons = metrics::comparisons(run, arm).into_iter();
     let mut comparisons: Comparisons = comparisons
-        .filter(|(m, c)| c.arm.is_some() || c.baseline.is_some() || is_time(*m))
+        .filter(|(m, c)| c.arm.is_some() || c.baseline.is_some() || is_always(*m))
         .collect();
+    if is_paced {
+        let times = comparisons
+            .iter_mut()
+            .filter(|(metric, _)| is_time(**metric));
+        times.for_each(|(_, of)| of.leave_out());
+    }
     let model = run.records.manifest.load.model;
     let asked_first = family::first_compared(model, &comparisons);
     for (metric, comparison) in &mut comparisons {
@@ -257,10 +266,14 @@ fn load(run: &Run<'_>, arm: ArmIndex) -> Option<ArmLoad> {
     })
 }
 
-/// Warnings about times: the generator's lateness is part of all of them, and a limit on
-/// connections limits the subject's concurrency.
+/// Warnings about times and throughput: the generator's lateness is part of all times, a limit on
+/// connections limits the subject's concurrency, and a closed loop is as slow as its generator.
 fn warning_times(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
     let windows = &run.records.windows.arms[arm.get()];
+    let paced = validity::of_pace(windows);
+    for (_, of_pace) in metrics.iter_mut().filter(|(metric, _)| is_pace(**metric)) {
+        of_pace.validity.reasons.extend(paced.iter().cloned());
+    }
     let late = validity::of_times(windows);
     let bounded = validity::of_service_times(windows);
     let all = RESPONSE_TIME.metrics.iter().chain(&SERVICE_TIME.metrics);
@@ -378,6 +391,11 @@ fn control_at_99(run: &Run<'_>, compared: &[Comparisons], primary: Metric) -> Op
     let control = compared.get(ArmIndex::CONTROL.get())?.get(&primary)?;
     let is_control = facts.role == Role::Control;
     is_control.then(|| relative_at(control, Confidence::P99, run.rules))?
+}
+
+/// Whether a metric depends on how fast a closed loop's generator is.
+fn is_pace(metric: Metric) -> bool {
+    metric == Metric::Throughput || is_time(metric)
 }
 
 /// Every load of requests has these, though a tail quantile may have too few answers.

@@ -49,6 +49,25 @@ pub(crate) struct Comparison {
     pub(crate) warnings: Vec<Warning>,
 }
 
+impl Comparison {
+    /// Leaves out its figures: no window is usable for it.
+    pub(crate) fn leave_out(&mut self) {
+        *self = Comparison {
+            baseline: None,
+            arm: None,
+            location: Err(TwoLevelError::NoValues),
+            scale: self.scale,
+            absolute: None,
+            totals: None,
+            windows: 0,
+            rounds: 0,
+            scatter: None,
+            ratios: Ratios::new(),
+            warnings: Vec::new(),
+        };
+    }
+}
+
 /// The scale of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {

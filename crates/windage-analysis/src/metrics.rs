@@ -12,7 +12,11 @@ use crate::ledger::Ledger;
 use crate::phases::starts_and_ends;
 use crate::run::Run;
 use crate::totals;
+use crate::validity;
 use crate::windows::Windows;
+
+/// An open loop that completes less than this share of its starts has a throughput of its own.
+const RATE_SHARE: f64 = 0.98;
 
 pub(crate) fn comparisons(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
     let mut found = cpu(run, arm);
@@ -87,7 +91,7 @@ fn pace(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
     let compare = |reading| of_reading(run, arm, reading);
     match run.records.manifest.load.model {
         LoadModel::Batch => vec![(Metric::WallPerIteration, compare(Reading::WallUs))],
-        LoadModel::Open | LoadModel::Closed => vec![
+        LoadModel::Open | LoadModel::Closed => [
             (Metric::Throughput, compare(Reading::PerSecond)),
             (Metric::MachineCpuPerRequest, compare(Reading::MachineCpuUs)),
             (
@@ -106,8 +110,22 @@ fn pace(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
                 Metric::PageFaultsPerRequest,
                 summed_by_launch(run, arm, Windows::page_faults_per_request),
             ),
-        ],
+        ]
+        .into_iter()
+        .filter(|(metric, _)| *metric != Metric::Throughput || !is_rate_reached(run, arm))
+        .collect(),
     }
+}
+
+/// Whether the schedule fixed the throughput of an arm and of the baseline: then it is the plan's
+/// rate, and no measurement.
+fn is_rate_reached(run: &Run<'_>, arm: ArmIndex) -> bool {
+    let completes_all = |of: ArmIndex| {
+        let load = &run.records.windows.arms[of.get()].load.exchanges;
+        load.completed as f64 >= RATE_SHARE * load.intended as f64
+    };
+    let is_open = run.records.manifest.load.model == LoadModel::Open;
+    is_open && completes_all(arm) && completes_all(ArmIndex::BASELINE)
 }
 
 /// A metric that is computed per window; `None` for any other.
@@ -127,7 +145,11 @@ pub(crate) fn of_windows(run: &Run<'_>, metric: Metric, arm: ArmIndex) -> Option
 }
 
 fn of_reading(run: &Run<'_>, arm: ArmIndex, reading: Reading) -> Comparison {
-    by_window(&run.blocks, arm, run.rules, reading, |_| 0.0)
+    let mut found = by_window(&run.blocks, arm, run.rules, reading, |_| 0.0);
+    if reading == Reading::PerSecond && validity::is_paced_by_generator(run.records, arm) {
+        found.leave_out();
+    }
+    found
 }
 
 /// A metric from sums over the windows of a launch; the baseline's may be zero.

@@ -20,6 +20,8 @@ const WARNING_SHARE: f64 = 0.05;
 const RATE_SHARE: f64 = 0.98;
 /// An arm that uses so much more than the baseline after the drain was not drained.
 const STILL_BUSY_CORES: f64 = 0.05;
+/// An arm whose generator waited for a core in a larger share of its windows was paced by it.
+const PACED_SHARE: f64 = 0.5;
 /// A larger share of failed requests is a warning.
 const ERROR_SHARE: f64 = 0.001;
 
@@ -211,6 +213,9 @@ fn windows_with_warnings(records: &Records) -> Vec<Reason> {
         .iter()
         .filter(|(code, ..)| !has_turns || *code != WarningCode::OtherArmActive);
     let mut found = gather(of_run.filter(counts), windows.count, Stretches::Windows);
+    let starved = windows.arms.iter().filter(|of| is_starved(of));
+    let worst = starved.max_by_key(|of| of.usable);
+    found.extend(worst.into_iter().flat_map(of_pace));
     let of_turns = turns.warnings.iter().filter(counts);
     found.extend(gather(of_turns, turns.count, Stretches::Blocks));
     let bad = match has_turns {
@@ -245,6 +250,27 @@ pub(crate) fn of_times(arm: &OfArm) -> Vec<Reason> {
 /// would have been higher. Response times include the wait for a connection and are correct.
 pub(crate) fn of_service_times(arm: &OfArm) -> Vec<Reason> {
     of_code(arm, WarningCode::ConnectionsBusy)
+}
+
+/// Warnings about an arm's throughput and times alone, in a closed loop: a generator that waits for
+/// a core slows both. Of other figures, only the idle part of CPU per request depends on its rate.
+pub(crate) fn of_pace(arm: &OfArm) -> Vec<Reason> {
+    of_code(arm, WarningCode::GeneratorStarved)
+}
+
+/// Whether the generator waited for a core in most windows of an arm or of the baseline: then its
+/// throughput and its times are those of the generator.
+pub(crate) fn is_paced_by_generator(records: &Records, arm: ArmIndex) -> bool {
+    let mut arms = [arm, ArmIndex::BASELINE].into_iter();
+    arms.any(|arm| is_starved(&records.windows.arms[arm.get()]))
+}
+
+/// Whether the generator waited for a core in most of an arm's windows.
+fn is_starved(arm: &OfArm) -> bool {
+    let mut warnings = arm.warnings.iter();
+    warnings.any(|(code, times, _)| {
+        code == WarningCode::GeneratorStarved && share(times, arm.usable) > PACED_SHARE
+    })
 }
 
 fn of_code(arm: &OfArm, wanted: WarningCode) -> Vec<Reason> {

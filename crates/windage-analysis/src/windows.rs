@@ -10,8 +10,12 @@ use windage_model::{Activity, ArmIndex, Bottleneck, Soundness, Warning, WarningC
 
 use crate::load::{LoadTally, Slowest};
 
-/// Warnings about windows that affect times alone, not the run.
-const ABOUT_TIMES: [WarningCode; 2] = [WarningCode::SendLag, WarningCode::ConnectionsBusy];
+/// Warnings about windows that affect throughput and times alone, not the run.
+const ABOUT_LOAD: [WarningCode; 3] = [
+    WarningCode::SendLag,
+    WarningCode::ConnectionsBusy,
+    WarningCode::GeneratorStarved,
+];
 
 /// The figures of a usable window that are compared. 64 bytes: with a million windows each
 /// additional eight-byte field costs 8 MB.
@@ -245,7 +249,7 @@ impl Windows {
     }
 
     fn note_warnings(&mut self, window: &Window) {
-        let about_run = |warning: &&Warning| !ABOUT_TIMES.contains(&warning.code());
+        let about_run = |warning: &&Warning| !ABOUT_LOAD.contains(&warning.code());
         let mut of_run = window.warnings.iter().filter(about_run).peekable();
         self.with_warnings += usize::from(of_run.peek().is_some());
         let is_own = |warning: &Warning| warning.code() != WarningCode::OtherArmActive;

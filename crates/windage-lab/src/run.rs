@@ -259,7 +259,8 @@ impl Site<'_> {
         Ok(Finished { ending })
     }
 
-    /// Agents find processes by the machine's pids, so a run with agents uses no pid namespace.
+    /// Agents find processes by the machine's pids, and so do switches of a service that runs already.
+    /// So such runs use no pid namespace.
     fn start_keeper(&self, run: &str) -> Result<Keeper, KeeperError> {
         let options = |containment| KeeperOptions {
             executable: self.options.executable.clone(),

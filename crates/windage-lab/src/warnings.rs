@@ -36,14 +36,16 @@ pub(crate) fn of_window(window: &Window, load: &LoadFacts, counted: bool) -> Vec
 /// Every warning that the counters of a block of turns justify. Turns have no latency, so warnings
 /// about times don't apply.
 pub(crate) fn of_turns(block: &TurnBlock, load: &LoadFacts) -> Vec<Warning> {
-    let is_about_times = |of: &Warning| {
+    let is_of_windows = |of: &Warning| {
         matches!(
             of,
-            Warning::SendLag { .. } | Warning::ConnectionsBusy { .. }
+            Warning::SendLag { .. }
+                | Warning::ConnectionsBusy { .. }
+                | Warning::GeneratorStarved { .. }
         )
     };
     let mut found = windage_load::warnings(load);
-    found.retain(|warning| !is_about_times(warning));
+    found.retain(|warning| !is_of_windows(warning));
     let took_turns = |of: &&ArmTurns| of.turns > 0;
     let takers = || block.arms.iter().filter(took_turns);
     // Where all arms got no answer, the rules about the load have said so.

@@ -13,6 +13,8 @@ const SEND_LAG_PART: u64 = 2;
 const USUAL_LAG_NS: u64 = 100_000;
 /// A generator whose threads are busy for this share of the time was the bottleneck.
 const GENERATOR_SHARE: f64 = 0.97;
+/// A generator whose threads wait for a core for a larger share of the time paces a closed loop.
+const STARVED_SHARE: f64 = 0.05;
 /// A subject that keeps this share of its cores busy is saturated.
 const SUBJECT_SHARE: f64 = 0.9;
 /// Limit of steal, as a share of one core's time.
@@ -159,6 +161,7 @@ pub fn warnings(of: &LoadFacts) -> Vec<Warning> {
         errors(of),
         send_lag(of),
         generator_saturated(of),
+        generator_starved(of),
         dropped(of),
         rate,
         connections,
@@ -236,6 +239,20 @@ fn generator_saturated(of: &LoadFacts) -> Option<Warning> {
         generator_preemptions: of.exchanges.generator_preemptions,
         generator_run_queue_us: of.exchanges.generator_run_queue_ns.map(us),
         longest_stall_us: of.longest_stall_us(),
+    })
+}
+
+/// In a closed loop a generator that waits for a core lowers the rate and lengthens the response
+/// times, and no schedule shows it.
+fn generator_starved(of: &LoadFacts) -> Option<Warning> {
+    let waited_ns = of.exchanges.generator_run_queue_ns?;
+    let threads = u64::from(of.threads.max(1));
+    let is_starved = share(waited_ns, of.duration_ns.saturating_mul(threads)) > STARVED_SHARE;
+    (of.model == LoadModel::Closed && is_starved).then(|| Warning::GeneratorStarved {
+        generator_threads: threads,
+        generator_run_queue_us: us(waited_ns),
+        window_us: us(of.duration_ns),
+        generator_preemptions: of.exchanges.generator_preemptions,
     })
 }
 

@@ -140,6 +140,11 @@ fn each_rule_of_an_open_loop_has_two_sides() {
             &[],
         ),
         ("steal unknown", |f| f.steal_ns = None, &[]),
+        (
+            "a wait for a core shows as lateness, if it matters",
+            |f| f.exchanges.generator_run_queue_ns = Some(50_000_000),
+            &[],
+        ),
     ];
     check(LoadModel::Open, table);
 }
@@ -190,6 +195,29 @@ fn each_rule_of_a_closed_loop_has_two_sides() {
                 f.generator_cpu_ns = 97_000_000;
                 f.subject = None;
             },
+            &[],
+        ),
+        (
+            "a generator that waits for a core",
+            |f| f.exchanges.generator_run_queue_ns = Some(5_000_001),
+            &[GeneratorStarved],
+        ),
+        (
+            "a generator that waits for a core a little",
+            |f| f.exchanges.generator_run_queue_ns = Some(5_000_000),
+            &[],
+        ),
+        (
+            "two threads that wait a little each",
+            |f| {
+                f.threads = 2;
+                f.exchanges.generator_run_queue_ns = Some(10_000_000);
+            },
+            &[],
+        ),
+        (
+            "a wait that is unknown",
+            |f| f.exchanges.generator_run_queue_ns = None,
             &[],
         ),
         (

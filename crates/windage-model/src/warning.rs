@@ -289,6 +289,14 @@ warnings! {
         generator_run_queue_us: Option<f64>,
         longest_stall_us: Option<f64>,
     } = "generator_saturated", Suspect;
+    /// In a closed loop the generator waited for a core: it sent more slowly than it could, and
+    /// answers waited for it.
+    GeneratorStarved {
+        generator_threads: u64,
+        generator_run_queue_us: f64,
+        window_us: f64,
+        generator_preemptions: Option<u64>,
+    } = "generator_starved", Suspect;
     /// Intended starts were dropped: no free connection before the window ended.
     Dropped { dropped: u64, intended: u64, connections: u64 } = "dropped", Suspect;
     /// Starts waited for a connection: the limit on connections shaped the load.

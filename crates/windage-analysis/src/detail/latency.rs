@@ -9,6 +9,7 @@ use crate::merged_times::Gathered;
 use crate::parallel::of_each_arm;
 use crate::quantiles::Finished;
 use crate::run::Run;
+use crate::validity::is_paced_by_generator;
 
 /// The fewest steps of an arm (where there are very many arms), and the most.
 const STEPS: (usize, usize) = (50, 100);
@@ -77,11 +78,12 @@ fn of_kind(run: &Run<'_>, timing: Timing, times: &Finished) -> Latency {
     let arms = u16::try_from(run.records.manifest.arms.len()).unwrap_or(u16::MAX);
     let (fewest, most) = STEPS;
     let steps = (STEPS_IN_ALL / usize::from(arms).max(1)).clamp(fewest, most);
-    let whole = (0..arms).filter_map(|arm| {
-        let arm = ArmIndex(arm);
-        Some(of_arm(arm, times.whole(arm)?, steps))
+    let is_known = |arm: &ArmIndex| !is_paced_by_generator(run.records, *arm);
+    let whole = (0..arms).map(ArmIndex).filter(is_known);
+    let whole = whole.filter_map(|arm| Some(of_arm(arm, times.whole(arm)?, steps)));
+    let differences = of_each_arm(arms, |arm| {
+        is_known(&arm).then(|| differences(run, times, arm))?
     });
-    let differences = of_each_arm(arms, |arm| differences(run, times, arm));
     Latency {
         timing,
         arms: whole.collect(),

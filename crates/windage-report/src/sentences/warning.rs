@@ -58,6 +58,20 @@ fn of_load(of: &Warning) -> Option<String> {
             why_late(*cause, *steal_us, *generator_run_queue_us)
         ),
         Warning::GeneratorSaturated { subject, .. } => generator_saturated(*subject).to_owned(),
+        Warning::GeneratorStarved {
+            generator_threads,
+            generator_run_queue_us,
+            window_us,
+            ..
+        } => format!(
+            "The generator waited for a core during {:.0} % of the time: throughput and response \
+             times are those of a generator without a core, not of the subject. Of CPU per request, \
+             only the idle part depends on it. Give the generator a core of its own (`cpus`).",
+            percent(
+                *generator_run_queue_us,
+                window_us * *generator_threads as f64
+            )
+        ),
         Warning::Dropped { .. } => {
             "Intended starts were dropped because no connection was free, and the response times \
              do not include them. Allow more connections or lower `rate`."

@@ -163,7 +163,7 @@ fn the_other_arms_go_on_without_a_service_that_does_not_become_ready() {
         "these are the last words",
     ]);
     let analysis = contract::checked(&ended);
-    let windows = |id| contract::arm(&analysis, id).metrics["throughput"].windows;
+    let windows = |id| contract::arm(&analysis, id).metrics["cpu_in_window"].windows;
     assert_eq!(windows("doomed") * 2, windows("fine"));
     assert!(contract::reasons(&ended.json()).contains(&"arm_died"));
 }

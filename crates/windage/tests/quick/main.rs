@@ -36,6 +36,7 @@ mod serve;
 mod shell_agents;
 mod sink_verb;
 mod skip;
+mod starved;
 mod stops;
 mod trust;
 mod users;

@@ -35,9 +35,9 @@ fn plan() -> String {
     plan.text()
 }
 
-/// The low end, estimate and high end for an arm's throughput; `None` before there is an interval.
-fn throughput(text: &str) -> Option<[f64; 3]> {
-    let labels = format!("{{arm=\"{ARM}\",metric=\"throughput\"}}");
+/// The low end, estimate and high end for an arm's CPU per request; `None` before there is an interval.
+fn cpu(text: &str) -> Option<[f64; 3]> {
+    let labels = format!("{{arm=\"{ARM}\",metric=\"cpu_per_request\"}}");
     let [low, estimate, high] = ["_low", "", "_high"]
         .map(|end| value(text, &format!("windage_overhead{end}_ratio{labels}")));
     Some([low?, estimate?, high?])
@@ -63,7 +63,7 @@ fn in_the_second_round(shop: &Workshop) -> (Going, SocketAddr, String) {
         std::thread::sleep(Duration::from_millis(40));
         let text = get(from, "/metrics").map_or_else(String::new, |answer| answer.body);
         let begun = value(&text, "windage_rounds_begun");
-        let is_estimated = throughput(&text).is_some();
+        let is_estimated = cpu(&text).is_some();
         seen.replace(text);
         begun >= Some(2.0) && is_estimated
     });
@@ -110,7 +110,7 @@ fn a_run_publishes_its_progress() {
         let found = value(&text, &series);
         assert!(found >= Some(least), "{series}: {found:?} in {text}");
     }
-    let [low, estimate, high] = throughput(&text).unwrap();
+    let [low, estimate, high] = cpu(&text).unwrap();
     assert!(
         low <= estimate && estimate <= high,
         "{low} {estimate} {high}"

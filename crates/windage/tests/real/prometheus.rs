@@ -121,7 +121,7 @@ fn prometheus_scrapes_a_run() {
     assert_eq!(names[0]["metric"]["arm"], "same-again");
     for query in [
         "windage_overhead_ratio{arm=\"same-again\",metric=\"cpu_per_request\"}",
-        "windage_overhead_low_ratio{metric=\"throughput\"} <= on (arm) windage_overhead_high_ratio{metric=\"throughput\"}",
+        "windage_overhead_low_ratio{metric=\"cpu_per_request\"} <= on (arm) windage_overhead_high_ratio{metric=\"cpu_per_request\"}",
         "rate(windage_requests_total{arm=\"off\"}[15s]) > 0",
         "windage_validity == 1",
     ] {

@@ -42,6 +42,40 @@ fn a_late_generator_affects_times_only() {
 }
 
 #[test]
+fn a_starved_generator_takes_throughput_and_times_with_it() {
+    let of = |starved_of_three: usize| {
+        let mut records = fixture::records(14);
+        let otel = records.windows.iter_mut();
+        let otel = otel.filter(|window| window.place.arm == ArmIndex(2));
+        for (at, window) in otel.enumerate() {
+            let starved = fixtures::warning(WarningCode::GeneratorStarved);
+            window
+                .warnings
+                .extend((at % 3 < starved_of_three).then_some(starved));
+        }
+        analysed(&records)
+    };
+    for (starved_of_three, is_known) in [(1, true), (2, false)] {
+        let analysis = of(starved_of_three);
+        let otel = &analysis.arms[2].metrics;
+        let throughput = &otel[&Metric::Throughput];
+        assert!(throughput.validity.has(WarningCode::GeneratorStarved));
+        assert_eq!(
+            throughput.difference.is_ok(),
+            is_known,
+            "{starved_of_three}"
+        );
+        assert_eq!(throughput.arm.is_some(), is_known, "{starved_of_three}");
+        let cpu = &otel[&Metric::CpuPerRequest];
+        assert!(cpu.difference.is_ok() && cpu.validity.reasons.is_empty());
+        let of_control = &analysis.arms[1].metrics[&Metric::Throughput];
+        assert_eq!(of_control.validity.reasons, [], "it was not starved");
+        let of_run = analysis.validity.has(WarningCode::GeneratorStarved);
+        assert_eq!(of_run, !is_known, "the run lacks figures");
+    }
+}
+
+#[test]
 fn busy_connections_affect_service_times_only() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {
@@ -130,6 +164,22 @@ fn the_mean_response_time_is_over_all_answers() {
     let none = &json["arms"][0]["load"]["mean_response_time_us"];
     assert_eq!(*none, serde_json::Value::Null);
     assert_eq!(json["curves"], serde_json::json!([]));
+}
+
+#[test]
+fn a_throughput_that_the_schedule_fixed_is_not_reported() {
+    let mut records = fixture::records(3);
+    let is_reported = |records: &Recorded| {
+        let analysis = analysed(records);
+        analysis.arms[2].metrics.contains_key(&Metric::Throughput)
+    };
+    assert!(is_reported(&records), "of a closed loop");
+    records.manifest.load.model = windage_model::LoadModel::Open;
+    assert!(!is_reported(&records), "it is the rate");
+    let of_otel = records.windows.iter_mut();
+    let of_otel = of_otel.filter(|window| window.place.arm == ArmIndex(2));
+    of_otel.for_each(|window| window.exchanges.completed -= 30);
+    assert!(is_reported(&records), "some starts were never completed");
 }
 
 #[test]
