@@ -1,6 +1,6 @@
 //! Launches a set of processes in order, each when the one before it is ready.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use windage_model::{ArmIndex, Event};
@@ -9,6 +9,7 @@ use windage_probe::{ArmProbe, cgroup::ArmCgroup};
 
 use crate::LabError;
 use crate::addresses::{Allotted, allot};
+use crate::attached;
 use crate::names::Names;
 use crate::preparation::{Prepared, prepare};
 use crate::process::Running;
@@ -126,7 +127,7 @@ fn start_all(
             });
         }
     }
-    instance.probe = probe(instance, &services, group)?;
+    instance.probe = probe(ground.plan, instance, &services, group)?;
     instance.probe.refresh_tasks()?;
     if launched > 0 {
         instance.startup_ns = Some(crate::clock::whole_ns(began.elapsed()));
@@ -191,6 +192,7 @@ fn start(
 }
 
 fn probe(
+    plan: &Plan,
     instance: &Instance,
     services: &[&Service],
     group: Option<&ArmCgroup>,
@@ -214,44 +216,5 @@ fn probe(
             "a plan can attach to one service only; make its other services `shared`".into(),
         ));
     };
-    let cannot = |why: String| LabError::Attach {
-        service: service.name.to_string(),
-        why,
-    };
-    match attach {
-        Attach::Pid(pid) if Path::new(&format!("/proc/{pid}")).exists() => {
-            Ok(ArmProbe::processes(&[*pid])?)
-        }
-        Attach::Pid(pid) => Err(cannot(format!("there is no process {pid}"))),
-        Attach::Cgroup(dir) => probe_group(dir)
-            .ok_or_else(|| cannot(format!("{} is not a cgroup that counts CPU", dir.display()))),
-        Attach::Unit(unit) => unit_groups(unit)
-            .iter()
-            .find_map(|dir| probe_group(dir))
-            .ok_or_else(|| {
-                cannot(format!(
-                    "no cgroup of a running unit `{unit}` below /sys/fs/cgroup/*/system.slice"
-                ))
-            }),
-        Attach::Url(_) => Ok(ArmProbe::none()),
-    }
-}
-
-fn probe_group(dir: &Path) -> Option<ArmProbe> {
-    if dir.join("cpuacct.usage").exists() {
-        ArmProbe::cgroup_v1(dir, None).ok()
-    } else if dir.join("cpu.stat").exists() {
-        ArmProbe::cgroup_v2(dir).ok()
-    } else {
-        None
-    }
-}
-
-fn unit_groups(unit: &str) -> [PathBuf; 3] {
-    [
-        "/sys/fs/cgroup/cpuacct",
-        "/sys/fs/cgroup",
-        "/sys/fs/cgroup/unified",
-    ]
-    .map(|root| Path::new(root).join("system.slice").join(unit))
+    attached::probe(plan, service, attach)
 }

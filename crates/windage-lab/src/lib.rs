@@ -5,6 +5,7 @@
 //! processes. Nothing here computes figures from the records.
 
 mod addresses;
+mod attached;
 mod clock;
 mod command_line;
 mod conduct;
@@ -51,6 +52,7 @@ mod user;
 mod variables;
 mod warnings;
 
+pub use attached::check_attached;
 pub use error::{CheckTrouble, LabError, ServiceTrouble};
 pub use host::host_json;
 pub use manifest::of as manifest_of;

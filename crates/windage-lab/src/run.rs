@@ -12,6 +12,7 @@ use windage_plan::Plan;
 use windage_probe::bpf::KernelBpf;
 use windage_record::{Ending, Entry, JournalWriter, RecordError, Resumed, RunDir};
 
+use crate::attached::attached;
 use crate::clock::RunClock;
 use crate::command_line::run_shell;
 use crate::conduct::{Journal, Measured, Start, Terms, conduct};
@@ -267,7 +268,7 @@ impl Site<'_> {
             containment,
             run_id: run_id(run),
         };
-        if self.plan.agents.is_empty() {
+        if self.plan.agents.is_empty() && attached(self.plan).is_none() {
             return Keeper::start(options(None));
         }
         match Keeper::start(options(Some(Containment::Cgroup))) {

@@ -14,6 +14,7 @@ use super::driver::Driver;
 use super::outside_windows::Outside;
 use super::services::Services;
 use crate::LabError;
+use crate::attached::check_cpu;
 use crate::instance::{Part, launch};
 use crate::losses::Losses;
 use crate::names::Names;
@@ -231,6 +232,7 @@ impl Services<'_, '_> {
             return Ok(driven.report.exchanges.completed);
         }
         let (mut settling, mut completed) = (Settling::default(), 0);
+        let at_start_ns = self.probe(arm).cpu_ns().ok();
         for piece in 0..PIECES_MAX {
             let before = self.probe(arm).cpu_ns().ok();
             let driven = self.drive_unmeasured(arm, lasts / PIECES, u64::from(piece))?;
@@ -242,6 +244,12 @@ impl Services<'_, '_> {
                 break;
             }
         }
+        // Workers that came under this load have used its CPU.
+        let probe = &mut self.instances[self.setting.set_of(arm)].probe;
+        let at_end_ns = probe.refresh_tasks().and_then(|_| probe.cpu_ns()).ok();
+        let used_ns = at_start_ns.zip(at_end_ns);
+        let used_ns = used_ns.and_then(|(start, end)| end.checked_sub(start));
+        check_cpu(self.setting.plan, used_ns, completed)?;
         Ok(completed)
     }
 

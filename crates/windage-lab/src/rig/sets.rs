@@ -2,22 +2,23 @@
 
 use windage_keeper::Keeper;
 use windage_model::{ArmIndex, Event};
-use windage_plan::{Origin, Plan};
+use windage_plan::Plan;
 use windage_probe::Linux;
 use windage_probe::cgroup::{ArmCgroup, CgroupTree};
 
 use crate::LabError;
+use crate::attached::attached;
 
 /// The name of the agents' cgroup. Arm ids have no capitals, so it can't clash with one.
 const AGENTS: &str = "Agents";
 
 /// Which arms share a set of processes. Services that Windage attaches to exist once, for all arms.
 pub(crate) fn sets_of(plan: &Plan) -> Vec<Vec<ArmIndex>> {
-    let attached = is_attached(plan);
+    let is_attached = attached(plan).is_some();
     let mut names: Vec<&str> = Vec::new();
     let mut sets: Vec<Vec<ArmIndex>> = Vec::new();
     for (index, arm) in (0u16..).zip(&plan.arms) {
-        let name = if attached {
+        let name = if is_attached {
             "attached"
         } else {
             arm.instance.as_str()
@@ -43,7 +44,7 @@ pub(super) fn groups(
     emit: &dyn Fn(Event),
 ) -> Result<Vec<Option<ArmCgroup>>, LabError> {
     let none = || sets.iter().map(|_| None).collect();
-    if is_attached(plan) {
+    if attached(plan).is_some() {
         return Ok(none());
     }
     let by_process = |why: &str| {
@@ -89,7 +90,7 @@ pub(super) fn agent_group(
     keeper: &mut Keeper,
     emit: &dyn Fn(Event),
 ) -> Result<Option<ArmCgroup>, LabError> {
-    let is_grouped = groups.iter().any(Option::is_some) || is_attached(plan);
+    let is_grouped = groups.iter().any(Option::is_some) || attached(plan).is_some();
     if plan.agents.is_empty() || !is_grouped {
         return Ok(None);
     }
@@ -110,11 +111,4 @@ pub(super) fn agent_group(
         }
         Err(error) => by_process(&error.to_string()),
     }
-}
-
-/// Whether the subject is already running.
-fn is_attached(plan: &Plan) -> bool {
-    plan.services
-        .iter()
-        .any(|s| !s.shared && matches!(s.origin, Origin::Attach(_)))
 }

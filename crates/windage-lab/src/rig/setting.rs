@@ -160,3 +160,47 @@ impl Setting<'_> {
         }
     }
 }
+
+fn set_of(sets: &[Vec<ArmIndex>], arm: ArmIndex) -> usize {
+    let own = sets.iter().position(|set| set.contains(&arm));
+    own.unwrap_or(0)
+}
+
+fn owner_of(plan: &Plan, arm: ArmIndex) -> Option<ArmIndex> {
+    let planned = &plan.arms[arm.get()];
+    match &planned.bystander_of {
+        Some(watched) => {
+            let found = plan.arms.iter().position(|other| other.id == *watched);
+            found.and_then(|at| u16::try_from(at).ok()).map(ArmIndex)
+        }
+        None => (!planned.agents.is_empty()).then_some(arm),
+    }
+}
+
+/// Agents attach to warm processes. In a set, an arm without agents warms it up for all arms that
+/// have some; if there is none, the first arm does.
+fn is_warmed_by_another(plan: &Plan, sets: &[Vec<ArmIndex>], arm: ArmIndex) -> bool {
+    let set = &sets[set_of(sets, arm)];
+    let without = set.iter().find(|of| owner_of(plan, **of).is_none());
+    owner_of(plan, arm).is_some() && without.or(set.first()) != Some(&arm)
+}
+
+fn arms_warmed_up(plan: &Plan, sets: &[Vec<ArmIndex>]) -> u32 {
+    let arms = sets.iter().flatten();
+    let warmed = arms.filter(|arm| !is_warmed_by_another(plan, sets, **arm));
+    u32::try_from(warmed.count()).unwrap_or(u32::MAX)
+}
+
+fn has_windows(plan: &Plan) -> bool {
+    let turns = plan.design.interleaving;
+    turns.is_none_or(|turns| turns.isolated > 0.0)
+}
+
+/// How long a launch has load before its first block, at least, and what that defers is awaited.
+pub(crate) fn warm_up(plan: &Plan, sets: &[Vec<ArmIndex>]) -> Duration {
+    let load = plan.design.warmup * arms_warmed_up(plan, sets);
+    match load.is_zero() || !has_windows(plan) {
+        true => load,
+        false => load + plan.design.drain,
+    }
+}

@@ -267,7 +267,8 @@ fn of_processes(of: &Warning) -> Option<String> {
             "Processes of an arm came or went ({appeared} appeared, {ended} ended) while CPU was \
              read by process: what they used meanwhile is missing in part. Run as root, or in a \
              delegated scope (`systemd-run --user --scope -p Delegate=yes`), so that each arm has \
-             a cgroup."
+             a cgroup; attach a service that runs already by its `unit` or `cgroup`. If a switch \
+             replaces them, lengthen `settle` until it has taken effect."
         ),
         Warning::ServiceDied {
             service: name,
