@@ -58,6 +58,7 @@ pub(crate) fn of_all_loads(
     let mut first = analyses.remove(0);
     first.other_loads = analyses;
     first.fidelity_curve = fidelity::curve(&first);
+    first.restored = run.restored()?;
     Ok(first)
 }
 
@@ -123,6 +124,7 @@ pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
         outliers: run.records.windows.slowest.exchanges().to_vec(),
         profiles: Vec::new(),
         fidelity_curve: Vec::new(),
+        restored: None,
         other_loads: Vec::new(),
     }
 }

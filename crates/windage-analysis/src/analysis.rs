@@ -6,7 +6,7 @@ use windage_model::{
     ArmId, CpuSource, Difference, Exchanges, Interval, LevelValue, LoadModel, Metric, Order,
     Outlier, Place, Role, Validity, Verdict,
 };
-use windage_record::Placed;
+use windage_record::{Placed, Restored};
 
 use crate::{
     AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Item,
@@ -58,6 +58,8 @@ pub struct Analysis {
     /// Delivered compared with expected telemetry under each load, by rate, closed loops last;
     /// empty without several loads or without `expect`.
     pub fidelity_curve: Vec<FidelityPoint>,
+    /// How a service that runs on was left; `None` where there was nothing to switch back.
+    pub restored: Option<Restored>,
     /// The same arms under the plan's further loads, in its order. These have no further loads
     /// themselves.
     pub other_loads: Vec<Analysis>,

@@ -95,7 +95,7 @@ pub use totals::Measured;
 pub use windage_profile::{Added, FunctionCost, Interaction, differential_flame_graph};
 pub use windage_record::{
     DeliveredByProtocol, DeliveredSource, ExportDelay, Placed, ProfileFailure, Profiled,
-    RecordedProfile, RunPart, RunState, Timing,
+    RecordedProfile, Restored, RunPart, RunState, Timing,
 };
 pub use windage_stats::Advice;
 pub use windage_stats::fit::BEYOND_A_LINE;

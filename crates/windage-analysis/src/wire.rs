@@ -101,6 +101,14 @@ pub struct AnalysisWire {
     pub under_first_load: UnderLoadWire,
     pub other_loads: Vec<UnderLoadWire>,
     pub fidelity_curve: Vec<FidelityPointWire>,
+    pub restored: Option<RestoredWire>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+pub struct RestoredWire {
+    pub service: String,
+    pub failed: Option<String>,
 }
 
 impl AnalysisWire {
@@ -307,6 +315,10 @@ impl AnalysisWire {
                 .map(|of| UnderLoadWire::new(of, words))
                 .collect(),
             fidelity_curve: a.fidelity_curve.iter().map(Into::into).collect(),
+            restored: a.restored.as_ref().map(|of| RestoredWire {
+                service: of.service.clone(),
+                failed: of.failed.clone(),
+            }),
         }
     }
 }

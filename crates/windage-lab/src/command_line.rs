@@ -7,9 +7,27 @@ use std::time::{Duration, Instant};
 use windage_keeper::{Child, Exit, ExitStatusKind, Keeper, KeeperError, Spawn};
 
 use crate::LabError;
+use crate::log_tail::log_tail;
 
+/// The time limit of each command.
+pub(crate) const COMMAND_WITHIN: Duration = Duration::from_secs(30);
 /// How long a signal may go unnoticed.
 pub(crate) const HEAR: Duration = Duration::from_millis(200);
+
+/// Runs a command with a log of its own; returns how it failed, with the end of that log, or `None`.
+pub(crate) fn run_alone(
+    keeper: &mut Keeper,
+    command: &str,
+    folder: &Path,
+    log: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Option<String>, LabError> {
+    // The message must quote this attempt's output only.
+    let _ = std::fs::remove_file(log);
+    let of_it = log.to_owned();
+    let failed = run_shell(keeper, command, folder, of_it, COMMAND_WITHIN, interrupted)?;
+    Ok(failed.map(|how| quoting(&how, log)))
+}
 
 /// Runs a command; returns how it failed, or `None` when it succeeded.
 pub(crate) fn run_shell(
@@ -33,6 +51,11 @@ pub(crate) fn run_shell(
         no_new_privs: false,
     })?;
     see_through(keeper, &child, within, interrupted)
+}
+
+/// How a command failed, with the end of its log.
+pub(crate) fn quoting(how: &str, log: &Path) -> String {
+    format!("{how}; its last lines:\n{}", log_tail(log))
 }
 
 /// Waits for a program to end; ends it when its time is over or a signal came. Returns how it

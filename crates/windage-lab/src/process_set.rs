@@ -13,6 +13,7 @@ use windage_record::RunDir;
 use crate::LabError;
 use crate::command_line::describe;
 use crate::error::ServiceTrouble;
+use crate::instance::Part;
 use crate::leftovers::{end_all, end_its_group};
 use crate::names::Names;
 use crate::process::Running;
@@ -159,6 +160,15 @@ impl Instance {
             beside(&self.name)
         } else {
             format!("of arm `{}`", self.name)
+        }
+    }
+
+    /// Which services of the plan it has.
+    pub(crate) fn part(&self) -> Part {
+        match (self.arms.is_empty(), self.are_agents) {
+            (true, _) => Part::Shared,
+            (false, false) => Part::Own,
+            (false, true) => Part::Agents,
         }
     }
 

@@ -221,6 +221,7 @@ impl Site<'_> {
             run: directory,
             sets: sets_of(plan),
             clock: RunClock::starting_at(since_ns),
+            executable: options.executable.clone(),
             names: Names::of_run(&plan.folder, &options.executable),
             interrupted: Arc::clone(&options.interrupted),
             emit: self.emit,

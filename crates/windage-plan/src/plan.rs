@@ -349,6 +349,9 @@ pub struct Arm {
     pub instance: String,
     /// Steps that bring running processes into its state before it gets load.
     pub switch: Vec<Switch>,
+    /// For the baseline: steps that bring a service that runs already back into its state at the end
+    /// of a run. Empty for its `switch`.
+    pub restore: Vec<Switch>,
     /// How its receivers behave; `None` when it names no receiver.
     pub backend: Option<ArmBackend>,
     /// The telemetry that should arrive.
@@ -376,7 +379,8 @@ impl Arm {
 
     fn templates(&self) -> impl Iterator<Item = &Template> {
         let words = self.args.values().chain(self.command.values()).flatten();
-        let switch = self.switch.iter().flat_map(Switch::templates);
+        let steps = self.switch.iter().chain(&self.restore);
+        let switch = steps.flat_map(Switch::templates);
         let env = self.env.values().filter_map(Value::template);
         env.chain(words).chain(switch)
     }

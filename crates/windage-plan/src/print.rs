@@ -179,6 +179,11 @@ fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     out.entry("args", inline(arm.args.iter().map(words)));
     out.entry("command", inline(arm.command.iter().map(words)));
     out.entry("switch", list(arm.switch.iter().map(switch::print)));
+    let restore = Some(&arm.restore).filter(|steps| !steps.is_empty());
+    out.optional(
+        "restore",
+        restore.map(|steps| list(steps.iter().map(switch::print))),
+    );
     out.optional("backend", arm.backend.as_ref().map(|b| template(&b.words)));
     if let Some(expect) = &arm.expect {
         let keys = [

@@ -270,6 +270,8 @@ pub(crate) struct Arm {
     #[serde(default)]
     pub(crate) switch: Vec<Spanned<Switch>>,
     #[serde(default)]
+    pub(crate) restore: Option<Spanned<Vec<Spanned<Switch>>>>,
+    #[serde(default)]
     pub(crate) sweep: Entries<Spanned<Vec<Spanned<Scalar>>>>,
     pub(crate) backend: Option<Spanned<OneOrMore>>,
     pub(crate) expect: Option<Spanned<Expect>>,

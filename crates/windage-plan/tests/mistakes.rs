@@ -323,6 +323,11 @@ mistakes! {
     own_port_in_switch: "ready =" => "ports = [\"admin\"]\nready =",
         "\"{listen}\"" => "\"{listen}\", \"{port.admin}\"",
         "sweep =" => "switch = [{ to = \"127.0.0.1:{port.admin}\", send = \"on\" }]\nsweep =";
+    restore_of_what_ends: "baseline = true" => "baseline = true\nrestore = [\"echo\"]";
+    restore_of_a_treatment: "sweep =" => "restore = [\"echo {sampling}\"]\nsweep =",
+        "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { pid = 4711 }\nlisten = \"127.0.0.1:80\"",
+        "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "switch = [\"echo {sampling}\"]",
+        "baseline = true" => "baseline = true\nswitch = [\"echo\"]";
     switch_by_nothing: "sweep =" => "switch = [{ to = \"{app}\" }, {}, { http = \"GET http://{app}/\", send = \"on\" }]\nsweep =";
     switch_by_a_number: "sweep =" => "switch = [9901]\nsweep =";
     switch_by_an_unknown_key: "sweep =" => "switch = [{ to = \"{app}\", sned = \"on\" }]\nsweep =";

@@ -19,6 +19,7 @@ mod histograms;
 mod journal;
 mod manifest;
 mod profiles;
+mod restored;
 mod run_dir;
 mod state;
 mod times;
@@ -41,6 +42,7 @@ pub use manifest::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
 };
 pub use profiles::{ProfileFailure, Profiled, RecordedProfile};
+pub use restored::Restored;
 pub use run_dir::{RUNS, RunDir};
 pub use state::RunState;
 pub use times::{TimeCount, Times};

@@ -1,6 +1,6 @@
 //! Facts about a run: how it was measured, on what machine, and how to repeat it.
 
-use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
+use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, Restored, StopOutcome};
 use windage_model::{LoadModel, Role, Unit, WarningCode};
 
 use crate::fact::{Fact, one_line, shell_word};
@@ -25,7 +25,23 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
         facts.extend(stop(analysis));
     }
     facts.extend(placement::fact(&analysis.design.placement));
+    facts.extend(restored(analysis));
     facts
+}
+
+/// How a service that runs on was left.
+fn restored(analysis: &Analysis) -> Option<Fact> {
+    let Restored { service, failed } = analysis.restored.as_ref()?;
+    let service = one_line(service);
+    let text = match failed {
+        None => format!("service `{service}` was switched back to the baseline"),
+        Some(how) => format!(
+            "service `{service}` was not switched back to the baseline and may still be in another \
+             arm's state: {}",
+            one_line(how)
+        ),
+    };
+    Some(Fact::new("at the end", text))
 }
 
 /// The load, and how much was measured.
@@ -49,7 +65,10 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Vec<Fact> {
 pub(crate) fn more(analysis: &Analysis) -> Vec<Fact> {
     let run = shell_word(&one_line(&analysis.found_at));
     let more = format!("windage report {run} --all; --format html makes a page");
-    vec![Fact::new("more", more)]
+    restored(analysis)
+        .into_iter()
+        .chain([Fact::new("more", more)])
+        .collect()
 }
 
 /// The heading of one of several loads: its name and description.

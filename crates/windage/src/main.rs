@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     // Windage executes itself again for its helpers; these verbs are not for people.
     match args.nth(1).as_deref() {
         Some(windage_keeper::KEEPER_VERB) => windage_keeper::keeper_main(),
+        Some(windage_lab::RESTORE_VERB) => return windage_lab::restore_from_environment(),
         Some(verbs::calibrate::SERVICE_VERB) => {
             return windage_calibration::main_from_args(args.map(Into::into));
         }

@@ -140,6 +140,7 @@ impl Services<'_, '_> {
     /// Warms every arm up. Returns what is known of each arm's start, and what it used while the
     /// others were warmed up.
     pub(super) fn warm_up(&mut self) -> Result<Vec<LaunchedArm>, LabError> {
+        self.arrange_restoring()?;
         let mut launched = self.launched_arms();
         for set in 0..self.instances.len() {
             let said = std::mem::take(&mut self.instances[set].said);

@@ -23,7 +23,7 @@ use windage_load::Recording;
 use windage_model::Event;
 use windage_probe::cgroup::ArmCgroup;
 use windage_probe::{KernelThreadsProbe, Linux, MachineProbe, SelfProbe};
-use windage_record::{Entry, Launch};
+use windage_record::{Entry, Launch, Restored};
 
 use self::agents::Agents;
 pub(crate) use self::agents::attaching;
@@ -39,6 +39,7 @@ use crate::conduct::Rig;
 use crate::outside_load::OutsideLoad;
 use crate::readings::Meters;
 use crate::receiving::Receiving;
+use crate::restore::Orders;
 
 /// The real rig.
 pub(crate) struct RealRig<'a> {
@@ -53,6 +54,8 @@ pub(crate) struct RealRig<'a> {
     findings: Vec<Entry>,
     /// By load.
     turns: Vec<TurnsSoFar>,
+    /// How a service that runs on is switched back; `None` before the first switch.
+    orders: Option<Orders>,
 }
 
 impl<'a> RealRig<'a> {
@@ -78,12 +81,19 @@ impl<'a> RealRig<'a> {
             },
             findings: Vec::new(),
             turns: vec![TurnsSoFar::default(); plan.loads().count()],
+            orders: None,
         })
     }
 
-    /// Ends everything in order; what does not end is killed.
+    /// Ends everything in order; what does not end is killed. A service that runs on is then switched
+    /// back to the baseline.
     pub(crate) fn close(self) -> Result<(), LabError> {
-        self.keeper.shut_down()?;
+        let ended = self.keeper.shut_down();
+        if let Some(orders) = &self.orders {
+            let text = restored(&orders.conclude(self.setting.run)?);
+            (self.setting.emit)(Event::Note { text });
+        }
+        ended?;
         if let Some(receiving) = self.receiving {
             receiving.shut_down();
         }
@@ -133,6 +143,7 @@ impl<'a> Rig for RealRig<'a> {
             scratch: Recording::new(),
             achieved_per_s: vec![0.0; arms],
             turns: &mut self.turns[turn_of_load],
+            orders: &mut self.orders,
         };
         let arms = services.warm_up();
         let launch = Launch {
@@ -154,6 +165,18 @@ impl<'a> Rig for RealRig<'a> {
 
     fn findings(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.findings)
+    }
+}
+
+/// A sentence for the user, who may have to act.
+fn restored(of: &Restored) -> String {
+    let Restored { service, failed } = of;
+    match failed {
+        None => format!("service `{service}` was switched back to the baseline"),
+        Some(how) => format!(
+            "service `{service}` could not be switched back to the baseline and may still be in \
+             another arm's state. {how}"
+        ),
     }
 }
 

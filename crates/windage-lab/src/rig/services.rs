@@ -24,6 +24,7 @@ use crate::process_set::{Instance, note_exits};
 use crate::readings::{Credit, Meters, Reading};
 use crate::receiving::Receiving;
 use crate::resident::self_report::About;
+use crate::restore::Orders;
 use crate::sleep::until_asleep;
 use crate::stretch::Stretch;
 
@@ -68,6 +69,8 @@ pub(super) struct Services<'r, 'a> {
     pub(super) achieved_per_s: Vec<f64>,
     /// What blocks of turns have used.
     pub(super) turns: &'r mut TurnsSoFar,
+    /// How a service that runs on is switched back.
+    pub(super) orders: &'r mut Option<Orders>,
 }
 
 impl Services<'_, '_> {
@@ -89,6 +92,23 @@ impl Services<'_, '_> {
             self.switched[set] = Some(arm);
         }
         Ok(failed)
+    }
+
+    /// Before the first switch of a launch: makes sure that a service that runs on is switched back
+    /// to the baseline, however the run ends.
+    pub(super) fn arrange_restoring(&mut self) -> Result<(), LabError> {
+        let setting = self.setting;
+        let (plan, run) = (setting.plan, setting.run);
+        let Some(instance) = self.instances.first() else {
+            return Ok(());
+        };
+        let names = setting.names_of(self.number, instance, ArmIndex::BASELINE)?;
+        if let Some(orders) = Orders::of(plan, run.path(), &names)? {
+            run.forget_restored()?;
+            orders.leave_to(self.keeper, &setting.executable)?;
+            *self.orders = Some(orders);
+        }
+        Ok(())
     }
 
     /// Load on an arm.

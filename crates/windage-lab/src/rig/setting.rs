@@ -1,5 +1,6 @@
 //! What stays the same throughout a run.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ pub(crate) struct Setting<'a> {
     /// The arms of each set of processes.
     pub(crate) sets: Vec<Vec<ArmIndex>>,
     pub(crate) clock: RunClock,
+    /// The running executable.
+    pub(crate) executable: PathBuf,
     /// The names that every service may use.
     pub(crate) names: Names,
     /// Set by a signal.

@@ -81,6 +81,7 @@ fn bystander(arm: Arm, baseline: &Arm) -> Arm {
         args: baseline.args,
         command: baseline.command,
         switch: baseline.switch,
+        restore: baseline.restore,
         backend: baseline.backend,
         expect: baseline.expect,
         ..arm
@@ -175,6 +176,7 @@ fn resolve(
         checker.words(words.get_ref(), words.span());
     }
     let switch = switch::resolve(checker, index, &arm.switch, services);
+    let restore = switch::restore(checker, index, arm, services);
     let factors = sweep::factors(checker, arm, services);
     let combinations = sweep::combinations(checker, arm, &factors, baseline, room);
     let mut given_backend = backend::given(checker, index, arm);
@@ -210,6 +212,7 @@ fn resolve(
             args: args.clone(),
             command: command.clone(),
             switch: switch.clone(),
+            restore: restore.clone(),
             backend,
             expect: expect.unwrap_or(None),
             // Settled when all arms are known.

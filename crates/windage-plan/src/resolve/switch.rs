@@ -5,6 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::checker::Checker;
+use super::file_arm::is_baseline;
 use super::load::{authority_problem, method_and_url, url_parts};
 use super::ports::is_port_of_a_service;
 use super::resolved::Resolved;
@@ -35,6 +36,32 @@ pub(super) fn resolve(
         wire::Switch::Table(table) => self::table(checker, arm, table, step.span(), services),
     };
     given.iter().filter_map(step).collect()
+}
+
+/// The steps of the baseline's `restore`, for which there must be a service that runs on.
+pub(super) fn restore(
+    checker: &mut Checker<'_>,
+    index: usize,
+    arm: &wire::Arm,
+    services: &[Resolved],
+) -> Vec<Switch> {
+    let Some(given) = &arm.restore else {
+        return Vec::new();
+    };
+    let runs_on = |of: &Resolved| of.is_of_a_set() && !of.launched();
+    let refused = if !is_baseline(arm) {
+        Some(("belongs to the baseline", "not the baseline"))
+    } else if !services.iter().any(runs_on) {
+        let why = "has no effect: services that Windage launches end with the run";
+        Some((why, "no `attach`"))
+    } else {
+        None
+    };
+    if let Some((why, label)) = refused {
+        let message = format!("`restore` {why}");
+        checker.report(Problem::new(given.span(), message, label).help("remove `restore`"));
+    }
+    resolve(checker, index, given.get_ref(), services)
 }
 
 fn table(
