@@ -42,14 +42,54 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
         coarse_clock(records),
         timer_longer_than_round(records),
     ];
-    let noted = records.warnings.iter().cloned();
-    let mut reasons: Vec<Reason> = noted
+    let mut reasons: Vec<Reason> = noted(records)
+        .into_iter()
         .chain(found.into_iter().flatten())
         .map(Reason::from)
         .collect();
     reasons.extend(windows_with_warnings(records));
     reasons.extend(of_attachments(records).into_iter().map(Reason::from));
     Validity { reasons }
+}
+
+/// What was noted during the run. Logs are shortened in each launch anew, which is one warning for
+/// each service.
+fn noted(records: &Records) -> Vec<Warning> {
+    let mut noted: Vec<Warning> = Vec::new();
+    for warning in &records.warnings {
+        if !noted.iter_mut().any(|known| cut_again(known, warning)) {
+            noted.push(warning.clone());
+        }
+    }
+    noted
+}
+
+/// Adds what was left out of the logs of the same service in another launch; false if `more` is about
+/// something else.
+fn cut_again(known: &mut Warning, more: &Warning) -> bool {
+    let Warning::LogCut {
+        service: again,
+        arms: more_arms,
+        left_out_bytes: more_bytes,
+        ..
+    } = more
+    else {
+        return false;
+    };
+    match known {
+        Warning::LogCut {
+            service,
+            arms,
+            left_out_bytes,
+            ..
+        } if service == again => {
+            *left_out_bytes += more_bytes;
+            let known = arms.clone();
+            arms.extend(more_arms.iter().filter(|arm| !known.contains(arm)).cloned());
+            true
+        }
+        _ => false,
+    }
 }
 
 fn no_windows(records: &Records) -> Option<Warning> {

@@ -1,19 +1,23 @@
 //! The course of a run: rounds, blocks, windows. It decides what comes next and what happens when
 //! something fails; the rig measures the windows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    ArmId, ArmIndex, Event, Place, Soundness, TurnBlock, Warning, WarningCode, Window,
+    ArmId, ArmIndex, Event, Exchanges, Place, Soundness, StatusClasses, TurnBlock, Warning,
+    WarningCode, Window,
 };
 use windage_plan::OnDeath;
 use windage_record::{Delivered, Ending, Entry, Launch, LaunchEnd, RecordError};
 
 use crate::error::ServiceTrouble;
-use crate::eta::{BlockKind, Blocks, Eta, Planned};
+use crate::eta::{BlockKind, Blocks, Eta};
+use crate::free_disk::FreeDisk;
+use crate::lengths::Lengths;
 use crate::order::{RunOrder, TurnDraw};
 use crate::pressure::Pressure;
 use crate::{LabError, Stopping};
@@ -55,6 +59,8 @@ pub(crate) trait Launched {
     fn take_turns(&mut self, place: TurnPlace, draw: TurnDraw) -> Result<TurnBlock, LabError>;
     /// How an arm's service ended while it should be running; `None` while it lives.
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>>;
+    /// What an arm answers to one more request, if that is an error, and its services' last lines.
+    fn explain_errors(&mut self, arm: ArmIndex) -> Result<(Option<String>, String), LabError>;
     /// Waits for deferred work, then reads the counters of the whole launch.
     fn finish(&mut self) -> Result<LaunchEnd, LabError>;
     /// Journal entries found since the last call.
@@ -87,19 +93,13 @@ pub(crate) struct Terms<'a> {
     pub(crate) on_death: OnDeath,
     pub(crate) arms: &'a [ArmId],
     pub(crate) interrupted: &'a AtomicBool,
-    pub(crate) window_and_settle: Duration,
-    /// The time that attaching and detaching agents adds to each block, without their launch.
-    pub(crate) attaching: Duration,
-    /// The time that each round takes before its windows, without launches.
-    pub(crate) warm_up: Duration,
-    /// The length of a block of turns.
-    pub(crate) turn_block: Duration,
-    /// The time for deferred work: after each round's windows, and after its turns.
-    pub(crate) drain: Duration,
-    /// The idle stretch after each round's windows, with the pause before it.
-    pub(crate) idle: Duration,
+    pub(crate) lengths: Lengths,
     /// Time since some fixed moment.
     pub(crate) clock: &'a dyn Fn() -> Duration,
+    /// The run directory.
+    pub(crate) directory: &'a Path,
+    /// What is free on its disk; `None` if that is unknown.
+    pub(crate) free_bytes: &'a dyn Fn() -> Option<u64>,
 }
 
 impl Terms<'_> {
@@ -115,21 +115,7 @@ impl Terms<'_> {
 
     /// As planned, without launches.
     fn eta(&self) -> Eta<'_> {
-        // A resumed run may begin at a block of turns, which has no windows.
-        let round = self.start.block - self.start.block % self.order.blocks_per_round().max(1);
-        let windows = u32::try_from(self.order.block(round).len()).unwrap_or(u32::MAX);
-        let has_turns = self.order.turn_blocks_per_round() > 0;
-        let planned = Planned {
-            before: self.warm_up,
-            windows: self.window_and_settle * windows + self.attaching,
-            first_turns: self.drain + self.idle + self.turn_block,
-            turns: self.turn_block,
-            // The idle stretch comes before the turns.
-            after: match has_turns {
-                true => self.drain,
-                false => self.drain + self.idle,
-            },
-        };
+        let planned = self.lengths.of_round(self.order, self.start.block);
         Eta::planned(self.clock, planned)
     }
 }
@@ -158,6 +144,8 @@ pub(crate) fn conduct(
         stopping: stopping.map(|stopping| stopping as &mut dyn Stopping),
         eta: terms.eta(),
         pressure: Pressure::default(),
+        disk: FreeDisk::default(),
+        answers: Answers::default(),
         emit,
     };
     course.run(rig)
@@ -178,6 +166,9 @@ struct Course<'a> {
     stopping: Option<&'a mut dyn Stopping>,
     eta: Eta<'a>,
     pressure: Pressure,
+    disk: FreeDisk,
+    /// The answers of all arms so far.
+    answers: Answers,
     emit: &'a dyn Fn(Event),
 }
 
@@ -204,6 +195,9 @@ impl Course<'_> {
         let first_round = terms.start.block / per_round;
         self.announce(first_round);
         for round in first_round..terms.order.rounds() {
+            if let Some(ending) = self.no_room() {
+                return Ok(ending);
+            }
             (self.emit)(Event::RoundStarted {
                 round,
                 rounds: terms.order.rounds(),
@@ -225,6 +219,21 @@ impl Course<'_> {
             }
         }
         Ok(Ending::Complete)
+    }
+
+    /// The ending of a run whose disk has no room for another round.
+    fn no_room(&mut self) -> Option<Ending> {
+        let free_bytes = (self.terms.free_bytes)()?;
+        let needed_bytes = self.disk.lacking(free_bytes)?;
+        let directory = self.terms.directory.display();
+        // Rounded for people.
+        let text = format!(
+            "the disk has no room for another round: {} MB are free in {directory}, and a round needs \
+             {} MB; free some space, then continue with `windage run --resume {directory}`",
+            free_bytes / 1_000_000,
+            needed_bytes.div_ceil(1_000_000),
+        );
+        Some(Ending::Died { text })
     }
 
     fn announce(&self, first_round: u32) {
@@ -266,6 +275,11 @@ impl Course<'_> {
         self.eta.warm();
         (self.emit)(Event::Measuring);
         let mut end = self.blocks(&mut launched, round)?;
+        if matches!(end, RoundEnd::Done)
+            && let Some(ending) = self.only_errors(&mut launched)?
+        {
+            end = RoundEnd::Early(ending);
+        }
         // An interrupted run is reported too, without waiting for deferred cost.
         if !matches!(end, RoundEnd::Early(Ending::Interrupted)) {
             let finished = launched.finish()?;
@@ -309,6 +323,7 @@ impl Course<'_> {
             if let Some(stopping) = &mut self.stopping {
                 stopping.block_done(&measured);
             }
+            measured.iter().for_each(|entry| self.answers.take(entry));
             self.eta.block_done(self.kind(block, round));
             if let Some(ending) = early {
                 return Ok(RoundEnd::Early(ending));
@@ -449,14 +464,57 @@ impl Course<'_> {
         for (death, of) in &deaths {
             self.journal.push(Entry::Warning(arm_died(death, of)))?;
         }
-        let others = u16::try_from(arms.len()).unwrap_or(u16::MAX);
-        let nothing_to_compare = dead.contains(&ArmIndex::BASELINE)
-            || (1..others).all(|arm| dead.contains(&ArmIndex(arm)));
-        let ends = self.terms.on_death == OnDeath::End || nothing_to_compare;
+        let gone: Vec<ArmIndex> = dead.iter().copied().collect();
+        let ends = self.ends_without(&gone);
         let last = deaths.pop().filter(|_| ends);
         Ok(last.map(|(death, _)| Ending::Died {
             text: death.to_string(),
         }))
+    }
+
+    /// Ends a run in which an arm has answered nothing but errors: further rounds would measure more
+    /// of them.
+    fn only_errors(&mut self, launched: &mut impl Launched) -> Result<Option<Ending>, LabError> {
+        let failing: Vec<ArmIndex> = self.answers.only_errors().collect();
+        let (Some(first), true) = (failing.first(), self.ends_without(&failing)) else {
+            return Ok(None);
+        };
+        let (answer, last_words) = launched.explain_errors(*first)?;
+        let of_first = self.answers.of(*first);
+        let [.., answers_4xx, answers_5xx] = of_first.0;
+        let ids = failing
+            .iter()
+            .map(|arm| self.terms.arms[arm.get()].to_string());
+        let arms: Vec<String> = ids.collect();
+        let text = format!(
+            "every answer of {} was an error{}{}",
+            arms.join(", "),
+            answer
+                .iter()
+                .map(|how| format!(": one more request {how}"))
+                .collect::<String>(),
+            match last_words.is_empty() {
+                true => String::new(),
+                false => format!("; the service's last lines:\n{last_words}"),
+            },
+        );
+        self.journal.push(Entry::Warning(Warning::ServiceErrors {
+            arms,
+            answers: of_first.total(),
+            answers_4xx,
+            answers_5xx,
+            answer: answer.map(|how| how.trim_start_matches("was answered ").to_owned()),
+            last_words: last_words.trim().to_owned(),
+        }))?;
+        Ok(Some(Ending::Died { text }))
+    }
+
+    /// Whether the run ends if nothing can be measured of these arms.
+    fn ends_without(&self, arms: &[ArmIndex]) -> bool {
+        let others = u16::try_from(self.terms.arms.len()).unwrap_or(u16::MAX);
+        let nothing_to_compare = arms.contains(&ArmIndex::BASELINE)
+            || (1..others).all(|arm| arms.contains(&ArmIndex(arm)));
+        self.terms.on_death == OnDeath::End || nothing_to_compare
     }
 
     /// Whether it may stop after any block. Several launches must each be complete.
@@ -520,6 +578,40 @@ impl Course<'_> {
             left: expected.flatten().unwrap_or(whole).min(whole),
             at_most: expected == Some(None),
         });
+    }
+}
+
+/// The statuses of all answers, by arm.
+#[derive(Debug, Default)]
+struct Answers(BTreeMap<ArmIndex, StatusClasses>);
+
+impl Answers {
+    fn take(&mut self, measured: &Entry) {
+        match measured {
+            Entry::Window(window) => self.add(window.place.arm, &window.exchanges),
+            Entry::Turns(block) => block
+                .arms
+                .iter()
+                .for_each(|of| self.add(of.arm, &of.exchanges)),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, arm: ArmIndex, exchanges: &Exchanges) {
+        let so_far = &mut self.0.entry(arm).or_default().0;
+        for (sum, more) in so_far.iter_mut().zip(exchanges.status.0) {
+            *sum += more;
+        }
+    }
+
+    fn of(&self, arm: ArmIndex) -> StatusClasses {
+        self.0.get(&arm).copied().unwrap_or_default()
+    }
+
+    fn only_errors(&self) -> impl Iterator<Item = ArmIndex> + '_ {
+        let failing = self.0.iter();
+        let failing = failing.filter(|(_, of)| of.total() > 0 && of.errors() == of.total());
+        failing.map(|(arm, _)| *arm)
     }
 }
 

@@ -154,6 +154,16 @@ pub enum LabError {
         /// The variable, without `$`.
         variable: String,
     },
+    /// The program of a service is missing, or can't be executed.
+    #[error("service `{service}` {whose} can't be launched: {why}")]
+    Program {
+        /// Its name in the plan.
+        service: String,
+        /// Which arm it belongs to.
+        whose: String,
+        /// What is missing, and what to do.
+        why: String,
+    },
     /// A service can't run as its user.
     #[error("service `{service}` can't run as its `user`, `{user}`: {why}")]
     User {

@@ -41,7 +41,7 @@ pub(crate) fn launch(
         Part::Own | Part::Agents => arms.first().map(|a| &plan.arms[a.get()]),
     };
     let name = arm.map_or_else(|| "shared".to_owned(), |arm| arm.id.to_string());
-    let services = services_of(plan, part, arm);
+    let services = services_of(plan, part, arms.first().copied());
     let allotted = allot(&services)?;
     for (service, allotted) in services.iter().zip(&allotted) {
         let name = service.name.as_str();
@@ -70,13 +70,13 @@ pub(crate) fn launch(
 }
 
 /// The services of a part, in the order in which they are launched.
-fn services_of<'p>(plan: &'p Plan, part: Part, arm: Option<&Arm>) -> Vec<&'p Service> {
+pub(crate) fn services_of(plan: &Plan, part: Part, arm: Option<ArmIndex>) -> Vec<&Service> {
     let services = plan.services.iter();
     match part {
         Part::Shared => services.filter(|s| s.shared).collect(),
         Part::Own => services.filter(|s| !s.shared).collect(),
         Part::Agents => {
-            let named = arm.map_or(&[][..], |arm| arm.agents.as_slice());
+            let named = arm.map_or(&[][..], |arm| &plan.arms[arm.get()].agents);
             let agents = plan.agents.iter().map(|agent| &agent.service);
             agents.filter(|agent| named.contains(&agent.name)).collect()
         }

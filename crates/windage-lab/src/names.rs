@@ -96,6 +96,13 @@ impl Names {
             .map_err(|source| unfilled(source, place, arm))
     }
 
+    /// Fills the placeholders of a template whose names are known.
+    pub(crate) fn fill_known(&self, template: &Template) -> String {
+        let value = |name: &str| self.values.get(name).cloned();
+        let filled = template.render(&|name| value(name).or_else(|| Some(format!("{{{name}}}"))));
+        filled.unwrap_or_else(|_| template.to_string())
+    }
+
     /// Fills a template of a request, except for `fields`, which are filled for each request.
     pub(crate) fn fill_around(
         &self,

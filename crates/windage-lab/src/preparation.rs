@@ -152,7 +152,7 @@ impl Prepared {
 }
 
 /// A program with a `/` is relative to the plan's folder; any other is looked up in `PATH`.
-fn locate(program: &str, folder: &Path) -> PathBuf {
+pub(crate) fn locate(program: &str, folder: &Path) -> PathBuf {
     if program.contains('/') {
         folder.join(program)
     } else {
@@ -166,6 +166,14 @@ fn words(
     names: &Names,
     of: &str,
 ) -> Result<Vec<String>, LabError> {
+    filled(command(service, arm), names, service.name.as_str(), of)
+}
+
+/// Program and arguments of a service for an arm.
+pub(crate) fn command<'p>(
+    service: &'p Service,
+    arm: Option<&'p Arm>,
+) -> impl Iterator<Item = &'p Template> {
     let replaced = arm.and_then(|arm| arm.command.get(&service.name));
     let own = match &service.origin {
         Origin::Command(words) => words.as_slice(),
@@ -174,8 +182,7 @@ fn words(
     let added = arm
         .and_then(|arm| arm.args.get(&service.name))
         .map_or(&[][..], Vec::as_slice);
-    let templates = replaced.map_or(own, Vec::as_slice).iter().chain(added);
-    filled(templates, names, service.name.as_str(), of)
+    replaced.map_or(own, Vec::as_slice).iter().chain(added)
 }
 
 fn filled<'t>(

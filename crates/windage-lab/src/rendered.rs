@@ -10,12 +10,17 @@ const LINES_MAX: usize = 8;
 /// The most characters shown of a line of a file, or of an answer.
 pub(crate) const CHARS_MAX: usize = 200;
 
-/// The shown beginning of a line.
+/// The shown beginning of a line, with control characters escaped: a terminal would obey them.
 pub(crate) fn beginning(line: &str, chars: usize) -> String {
-    match line.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+    let shown = |c: char| match c.is_control() && c != '\t' {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    let mut beginning: String = line.chars().take(chars).map(shown).collect();
+    if line.chars().nth(chars).is_some() {
+        beginning.push('…');
     }
+    beginning
 }
 
 /// `FILE:LINE`, also in brackets, and `FILE line LINE` with words in between.

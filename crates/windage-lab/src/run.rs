@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use windage_files::Access;
 use windage_keeper::{Containment, Keeper, KeeperError, KeeperOptions};
@@ -16,11 +16,12 @@ use crate::attached::attached;
 use crate::clock::RunClock;
 use crate::command_line::run_shell;
 use crate::conduct::{Journal, Measured, Start, Terms, conduct};
+use crate::lengths::Lengths;
 use crate::log_tail::log_tail;
 use crate::names::Names;
 use crate::order::RunOrder;
 use crate::pin::Pinned;
-use crate::rig::{RealRig, Setting, attaching, profile, sets_of};
+use crate::rig::{RealRig, Setting, profile, sets_of};
 use crate::stop::replay;
 use crate::user::invoking_user;
 use crate::warnings::bpf_left_behind;
@@ -152,8 +153,8 @@ pub fn resume(
 /// Checks, before anything is launched or written, what a plan needs of this machine.
 fn look(plan: &Plan) -> Result<(), LabError> {
     needs::look(plan)?;
-    variables::look(plan)?;
-    user::look(plan)
+    let mut lacking = variables::lacking(plan).chain(user::lacking(plan));
+    lacking.next().map_or(Ok(()), Err)
 }
 
 /// Reports what a resumed run can't keep of its record.
@@ -238,17 +239,11 @@ impl Site<'_> {
             on_death: plan.design.on_death,
             arms: &ids,
             interrupted: &options.interrupted,
-            window_and_settle: plan.design.window + plan.design.settle,
-            attaching: attaching(plan),
-            warm_up: setting.warm_up(),
-            turn_block: plan
-                .design
-                .interleaving
-                .map_or(Duration::ZERO, |of| of.block),
-            drain: plan.design.drain,
-            // The pause before it is random, up to as long again.
-            idle: plan.design.idle.mul_f64(1.5),
+            lengths: Lengths::of(plan, &setting.sets),
             clock: &|| zero.elapsed(),
+            directory: directory.path(),
+            // Where it can't be found out, a full disk shows when something is written.
+            free_bytes: &|| windage_files::free_bytes(directory.path()).ok(),
         };
         let ending = conduct(&mut rig, &mut journal, &terms, stopping, self.emit);
         if let Ok(Ending::Complete | Ending::StoppedEarly { .. }) = ending {

@@ -29,11 +29,11 @@ pub fn invoking_user() -> Option<Owner> {
     (geteuid().is_root() && uid != 0).then_some(Owner { uid, gid })
 }
 
-/// Checks that the services of a plan can run as their users.
-pub(crate) fn look(plan: &Plan) -> Result<(), LabError> {
+/// Why services of a plan can't run as their users.
+pub(crate) fn lacking(plan: &Plan) -> impl Iterator<Item = LabError> {
     let launched = |service: &&Service| matches!(service.origin, Origin::Command(_));
-    let mut services = plan.services.iter().filter(launched);
-    services.try_for_each(|service| account(service).map(drop))
+    let services = plan.services.iter().filter(launched);
+    services.filter_map(|service| account(service).err())
 }
 
 /// The user that a service becomes; `None` if it runs as Windage does.

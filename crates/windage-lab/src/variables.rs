@@ -6,23 +6,22 @@ use windage_plan::{Plan, Value};
 
 use crate::LabError;
 
-/// Checks that the environment has every variable that the plan names.
-///
-/// # Errors
-/// One is missing: where the plan names it, and what to do.
-pub(crate) fn look(plan: &Plan) -> Result<(), LabError> {
-    look_in(plan, &|name| std::env::var_os(name))
+/// The variables that the plan names and that the environment lacks: where the plan names each, and
+/// what to do.
+pub(crate) fn lacking(plan: &Plan) -> impl Iterator<Item = LabError> {
+    lacking_in(plan, |name| std::env::var_os(name))
 }
 
-fn look_in(plan: &Plan, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), LabError> {
-    for set in plan.variables() {
-        if let Value::Environment { variable } = set.value
-            && get(variable).is_none()
-        {
-            return Err(missing(set.to_string(), variable));
+fn lacking_in(
+    plan: &Plan,
+    get: impl Fn(&str) -> Option<OsString>,
+) -> impl Iterator<Item = LabError> {
+    plan.variables().filter_map(move |set| match set.value {
+        Value::Environment { variable } if get(variable).is_none() => {
+            Some(missing(set.to_string(), variable))
         }
-    }
-    Ok(())
+        _ => None,
+    })
 }
 
 /// The error about a variable that is not set; `place` is where the plan names it.
@@ -56,15 +55,13 @@ mod tests {
         ];
         for (given, parts) in table {
             let get = |name: &str| given.contains(&name).then(OsString::new);
-            match look_in(&plan, &get) {
-                Ok(()) => assert!(parts.is_empty(), "{given:?}"),
-                Err(error) => {
-                    let text = error.to_string();
-                    for part in parts {
-                        assert!(text.contains(part), "{text} lacks {part}");
-                    }
-                    assert!(!parts.is_empty(), "{text}");
-                }
+            let texts: Vec<String> = lacking_in(&plan, get).map(|of| of.to_string()).collect();
+            assert_eq!(texts.len(), usize::from(!parts.is_empty()), "{texts:?}");
+            for (text, part) in texts
+                .iter()
+                .flat_map(|text| parts.iter().map(move |p| (text, p)))
+            {
+                assert!(text.contains(part), "{text} lacks {part}");
             }
         }
     }

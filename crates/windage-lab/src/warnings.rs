@@ -174,6 +174,7 @@ mod tests {
             duration_ns: window.duration_ns,
             lasted_ns: window.duration_ns,
             response_time_ns_p99: Some(1_000_000),
+            service_time_ns_p50: Some(500_000),
             generator_cpu_ns: window.cpu.generator_ns,
             threads: 1,
             connections: 8,

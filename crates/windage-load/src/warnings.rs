@@ -48,6 +48,8 @@ pub struct LoadFacts {
     pub lasted_ns: u64,
     /// Response time at the 99th percentile, in nanoseconds; `None` when nothing was completed.
     pub response_time_ns_p99: Option<u64>,
+    /// Median service time, in nanoseconds; `None` when nothing was completed.
+    pub service_time_ns_p50: Option<u64>,
     /// CPU of the generator's threads in total, in nanoseconds.
     pub generator_cpu_ns: u64,
     /// Number of generator threads.
@@ -78,13 +80,14 @@ impl LoadFacts {
         model: LoadModel,
         connections: u32,
     ) -> LoadFacts {
-        let times = &recording.response_time;
+        let (times, service) = (&recording.response_time, &recording.service_time);
         LoadFacts {
             model,
             exchanges: report.exchanges,
             duration_ns: report.duration_ns,
             lasted_ns: report.ended_ns.saturating_sub(report.started_ns),
             response_time_ns_p99: (!times.is_empty()).then(|| times.value_at_quantile(0.99)),
+            service_time_ns_p50: (!service.is_empty()).then(|| service.value_at_quantile(0.5)),
             generator_cpu_ns: report.generator_cpu_ns,
             threads: 1,
             connections,
@@ -311,6 +314,7 @@ fn rate_not_reached(of: &LoadFacts) -> Option<Warning> {
         connections: of.connections.into(),
         steal_us: of.steal_ns.map(us),
         generator_run_queue_us: exchanges.generator_run_queue_ns.map(us),
+        service_time_us_p50: of.service_time_ns_p50.map(us),
     })
 }
 

@@ -19,6 +19,7 @@ fn sound(model: LoadModel) -> LoadFacts {
         duration_ns: 100_000_000,
         lasted_ns: 101_000_000,
         response_time_ns_p99: Some(400_000),
+        service_time_ns_p50: Some(200_000),
         generator_cpu_ns: 30_000_000,
         threads: 1,
         connections: 8,
@@ -449,6 +450,7 @@ fn facts_are_taken_from_the_report() {
     assert_eq!((facts.lasted_ns, facts.overrun_ns()), (5_000, 1_000));
     assert_eq!((facts.connections, facts.steal_ns), (3, None));
     assert!(facts.response_time_ns_p99.unwrap().abs_diff(1_000_000) <= 1_000);
+    assert!(facts.service_time_ns_p50.unwrap().abs_diff(1_000_000) <= 1_000);
     let nothing = LoadFacts::of(&report, &Recording::new(), LoadModel::Open, 3);
     assert_eq!(nothing.response_time_ns_p99, None);
 }

@@ -332,6 +332,15 @@ warnings! {
     ArmErrors { arm: String, failed: u64, sent: u64 } = "arm_errors", Suspect;
     /// Every request failed or got an error status.
     OnlyErrors { answers: u64, answers_4xx: u64, answers_5xx: u64 } = "only_errors", Void;
+    /// Every answer of an arm had an error status, in a whole round: the run ended there.
+    ServiceErrors {
+        arms: Vec<String>,
+        answers: u64,
+        answers_4xx: u64,
+        answers_5xx: u64,
+        answer: Option<String>,
+        last_words: String,
+    } = "service_errors", Void;
     /// No request was completed in the window.
     NothingCompleted {
         sent: u64,
@@ -459,6 +468,7 @@ warnings! {
         connections: u64,
         steal_us: Option<f64>,
         generator_run_queue_us: Option<f64>,
+        service_time_us_p50: Option<f64>,
     } = "rate_not_reached", Suspect;
     /// Some starts of an open loop were not completed, over the run.
     StartsNotCompleted {
@@ -499,6 +509,13 @@ warnings! {
         how: String,
         last_words: String,
     } = "flush_incomplete", Suspect;
+    /// A service wrote so much into its log that the middle of it was left out.
+    LogCut {
+        service: String,
+        arms: Vec<String>,
+        left_out_bytes: u64,
+        limit_bytes: u64,
+    } = "log_cut", Suspect;
     /// CPU was still being used when the deferred cost was read.
     NotDrained { idle_cores: f64, baseline_idle_cores: f64 } = "not_drained", Suspect;
     /// Most of the error of an arm's cost is from readings of idle CPU that differ between launches.

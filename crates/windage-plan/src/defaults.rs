@@ -55,6 +55,13 @@ pub(crate) const MARGIN: f64 = 0.005;
 /// How many times longer a thorough run is if the plan has no `[design.thorough]`.
 pub(crate) const THOROUGH_TIMES: u32 = 4;
 
+/// The longest log of a service in a launch. Enough for a line of 100 bytes for each of 600,000
+/// requests, and little enough that the logs of a hundred launches fit on a disk.
+pub const LOG_BYTES_MAX: u64 = 64_000_000;
+
+/// The free disk that a round needs at least: some logs of full length and the raw data.
+pub const FREE_DISK_BYTES_MIN: u64 = 256_000_000;
+
 /// Rounds of a run that may be stopped: few enough that launches don't take most of the time, and
 /// some more than the first look needs ([`Stop::FEWEST_ROUNDS`]), so that several looks follow.
 pub(crate) fn rounds_within(time: Duration) -> u32 {

@@ -29,6 +29,7 @@ mod wire;
 mod words;
 
 pub use address::{Endpoint, Host};
+pub use defaults::{FREE_DISK_BYTES_MIN, LOG_BYTES_MAX};
 pub use load::{
     Arrivals, BatchKind, Body, Field, Flow, FlushWhen, Iterations, Load, Piece, Protocol, Replay,
     Request, RowOrder, Starts, Step, Table, Tls,

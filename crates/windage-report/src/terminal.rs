@@ -5,6 +5,7 @@ mod text;
 
 use anstyle::Style;
 use windage_analysis::Analysis;
+use windage_model::Soundness;
 
 use crate::calibration;
 use crate::fact::one_line;
@@ -89,6 +90,10 @@ fn brief(page: &mut Page, analysis: &Analysis) {
 fn brief_part(page: &mut Page, analysis: &Analysis) {
     page.wrapped("", &summary::answer(analysis), HEADING);
     page.blank();
+    if analysis.validity.soundness() == Soundness::Void {
+        // Figures that must not be used are not shown.
+        return page.warnings_in_brief(analysis);
+    }
     let [answer, delivered] = rows::headline_tables(analysis);
     let changed = rows::changed_table(analysis);
     for table in &answer {

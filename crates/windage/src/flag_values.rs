@@ -4,12 +4,21 @@ use std::time::Duration;
 
 use windage_model::Metric;
 
-/// Parses a duration above zero, such as `1h 30m`.
+/// What durations look like.
+const LIKE: &str = "durations look like `30s`, `5m` or `1h 30m`";
+
+/// Parses a duration above zero, such as `1h 30m`. Its flags allow values with a hyphen, so that
+/// this error answers `--for -3s`, and not the one about an unknown flag `-3`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let duration = humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; durations look like `30s`, `5m` or `1h 30m`"))?;
+    if text.starts_with("--") {
+        return Err(format!("a duration is missing before this flag; {LIKE}"));
+    }
+    if text.starts_with('-') {
+        return Err(format!("a duration must be longer than zero; {LIKE}"));
+    }
+    let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; {LIKE}"))?;
     if duration.is_zero() {
-        Err("must be longer than zero".into())
+        Err(format!("a duration must be longer than zero; {LIKE}"))
     } else {
         Ok(duration)
     }
@@ -33,8 +42,9 @@ mod tests {
     #[test]
     fn durations_are_checked() {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        for wrong in ["0s", "fast", "10", "-1s"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
+        for wrong in ["0s", "fast", "10", "-1s", "--rounds"] {
+            let error = duration(wrong).unwrap_err();
+            assert!(error.contains("`30s`"), "{wrong}: {error}");
         }
     }
 }

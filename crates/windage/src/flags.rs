@@ -36,7 +36,7 @@ pub(crate) struct DemoFlags {
     #[arg(long)]
     pub(crate) shared: bool,
     /// Measuring time, without launches, warm-up and drain.
-    #[arg(long = "for", value_name = "DURATION", default_value = "64s", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", default_value = "64s", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) length: Duration,
     /// Print every figure in the report, not only those that changed.
     #[arg(long, conflicts_with = "json")]
@@ -49,8 +49,9 @@ pub(crate) struct DemoFlags {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  windage run experiments/go-http\n  windage run plan.toml --for \
-    5m --rounds 20\n  windage run --resume windage-runs/20260101-120000-go-http"
+    after_help = "Examples:\n  windage run plan.toml --quick\n  windage run experiments/go-http\n  \
+    windage run plan.toml --for 5m --rounds 20\n  windage run plan.toml --dry-run\n  windage run \
+    --resume windage-runs/20260101-120000-go-http"
 )]
 pub(crate) struct RunFlags {
     /// Plan files; a folder means all its *.toml files, sorted.
@@ -64,7 +65,7 @@ pub(crate) struct RunFlags {
     #[arg(long)]
     pub(crate) shared: bool,
     /// Continue a run that was interrupted or killed.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "shared", "thorough", "length", "rounds", "seed", "no_profile"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "shared", "thorough", "quick", "length", "rounds", "seed", "no_profile"])]
     pub(crate) resume: Option<PathBuf>,
     /// Use the plan's `[design.thorough]` (without one, four times the length), and measure the
     /// regimes that are marked as thorough.
@@ -77,7 +78,7 @@ pub(crate) struct RunFlags {
     pub(crate) quick: bool,
     /// Measuring time of all rounds, interleaved and isolated load together, instead of the plan's
     /// `design.for`, `design.blocks` or `design.stop`.
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) length: Option<Duration>,
     /// Number of rounds, instead of the plan's `design.rounds`. Launches are the sample: a verdict
     /// needs 13 or more.
@@ -86,6 +87,10 @@ pub(crate) struct RunFlags {
     /// Seed of the run order, instead of the plan's `design.seed`.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Print what would be launched, for how long and under which load, and end. Nothing is launched
+    /// or written.
+    #[arg(long, conflicts_with_all = ["resume", "json"])]
+    pub(crate) dry_run: bool,
     /// Skip the plan's `[profile]`, which needs launches of its own.
     #[arg(long)]
     pub(crate) no_profile: bool,
@@ -183,7 +188,7 @@ pub(crate) struct ReportFlags {
     pub(crate) budget: Option<f64>,
     /// The CPU time to fill in planning figures: how many spans and events fit into it [default:
     /// 10ms].
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) within: Option<Duration>,
     #[command(flatten)]
     pub(crate) picture: PictureFlags,
@@ -266,7 +271,7 @@ pub(crate) struct CalibrateFlags {
     pub(crate) out: Option<PathBuf>,
     /// Measuring time of one CPU run and the latency run together, without launches, warm-up and
     /// drain.
-    #[arg(long = "for", value_name = "DURATION", default_value = "3m", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", default_value = "3m", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) length: Duration,
     /// Rounds per run; each launches all services afresh. An experiment needs 14.
     #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -289,8 +294,9 @@ pub(crate) struct CalibrateFlags {
     after_help = "Examples:\n  windage doctor\n  windage doctor experiments/agent-ladder --json"
 )]
 pub(crate) struct DoctorFlags {
-    /// Plan files (a folder means all its *.toml files): check only what their agents need from the
-    /// kernel. The exit code is 5 when something is missing.
+    /// Plan files (a folder means all its *.toml files): check only what they need, that is
+    /// programs, users, variables of the environment, and the kernel features of agents. The exit
+    /// code is 5 when something is missing.
     #[arg(value_name = "PLAN")]
     pub(crate) plans: Vec<PathBuf>,
     /// Print one JSON document instead of the list.

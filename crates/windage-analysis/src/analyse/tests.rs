@@ -247,6 +247,29 @@ fn last_words_are_reported_once() {
 }
 
 #[test]
+fn logs_cut_in_several_launches_are_one_warning_for_each_service() {
+    let cut = |service: &str, arms: &[&str], left_out_bytes| Warning::LogCut {
+        service: service.to_owned(),
+        arms: arms.iter().map(|&arm| arm.to_owned()).collect(),
+        left_out_bytes,
+        limit_bytes: 100,
+    };
+    let mut records = fixture::records(3).gathered();
+    records.warnings.extend([
+        cut("app", &["off", "otel"], 10),
+        cut("db", &[], 5),
+        cut("app", &["otel", "ebpf"], 20),
+    ]);
+    let reasons = crate::validity::of_run(&records, None).reasons;
+    let found = reasons.into_iter().map(|reason| reason.warning);
+    let found: Vec<Warning> = found
+        .filter(|of| of.code() == WarningCode::LogCut)
+        .collect();
+    let expected = [cut("app", &["off", "otel", "ebpf"], 30), cut("db", &[], 5)];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn json_has_only_finite_figures() {
     let json = fixture::to_json(&analysed(&fixture::records(14)));
     assert_eq!(json["schema"], 1);

@@ -94,6 +94,67 @@ fn a_death_ends_the_run_in_order_when_the_plan_says_so() {
 }
 
 #[test]
+fn a_run_ends_after_a_round_in_which_an_arm_answers_nothing_but_errors() {
+    let treatment: Script = |_, place| match place.arm {
+        ArmIndex(2) => Fate::OnlyErrors,
+        _ => Fate::Fine,
+    };
+    let at_first: Script = |window, place| match place.arm {
+        ArmIndex(2) if window < 6 => Fate::OnlyErrors,
+        _ => Fate::Fine,
+    };
+    let baseline: Script = |_, place| match place.arm {
+        ArmIndex(0) => Fate::OnlyErrors,
+        _ => Fate::Fine,
+    };
+    let table = [
+        (treatment, OnDeath::End, true, "a treatment"),
+        (at_first, OnDeath::End, false, "errors in the first block"),
+        (baseline, OnDeath::Continue, true, "nothing to compare with"),
+    ];
+    for (script, on_death, ends, why) in table {
+        let outcome = conducted(Given {
+            script,
+            on_death,
+            ..Given::default()
+        });
+        let result = outcome.result.unwrap();
+        let launches = outcome
+            .calls
+            .iter()
+            .filter(|call| call.starts_with("launch"));
+        assert_eq!(launches.count() == 1, ends, "{why}: {:?}", outcome.calls);
+        let found = outcome
+            .journal
+            .warnings
+            .iter()
+            .find_map(|warning| match warning {
+                Warning::ServiceErrors {
+                    answers,
+                    answers_5xx,
+                    answer,
+                    last_words,
+                    ..
+                } => Some((*answers, *answers_5xx, answer.clone(), last_words.clone())),
+                _ => None,
+            });
+        assert_eq!(found.is_some(), ends, "{why}");
+        if let Some((answers, errors, answer, last_words)) = found {
+            assert!(answers > 0 && answers == errors, "{why}");
+            assert!(answer.unwrap().starts_with("500 by arm"), "{why}");
+            assert_eq!(last_words, "no database");
+            let Ending::Died { text } = result else {
+                panic!("{why}: {result:?}")
+            };
+            assert!(
+                text.contains("was answered 500") && text.contains("no database"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
 fn other_arms_go_on_when_the_plan_says_so() {
     let script: Script = |window, place| {
         if window < 7 && place.arm == ArmIndex(2) {
@@ -279,6 +340,52 @@ fn a_full_disk_ends_the_run_and_keeps_the_blocks_before() {
     });
     assert!(matches!(outcome.result, Err(LabError::Record(_))));
     assert_eq!(outcome.journal.blocks, [0, 1]);
+}
+
+#[test]
+fn a_run_ends_in_order_before_a_round_for_which_the_disk_has_no_room() {
+    let table: [(&[u64], u32, &[&str], &str); 4] = [
+        (&[9000, 8990], 2, &[], "ample"),
+        (&[], 2, &[], "unknown"),
+        (
+            &[200],
+            0,
+            &["200 MB are free in runs/r", "needs 256 MB"],
+            "at once",
+        ),
+        (
+            &[1000, 600],
+            1,
+            &["600 MB", "800 MB", "windage run --resume runs/r"],
+            "after a round that took 400 MB",
+        ),
+    ];
+    for (free_mb, rounds, parts, why) in table {
+        let outcome = conducted(Given {
+            free_mb,
+            ..Given::default()
+        });
+        let ending = outcome.result.unwrap();
+        assert_eq!(outcome.journal.ending.as_ref(), Some(&ending), "{why}");
+        match &ending {
+            Ending::Complete => assert!(parts.is_empty(), "{why}"),
+            Ending::Died { text } => {
+                assert!(
+                    parts.iter().all(|part| text.contains(part)),
+                    "{why}: {text}"
+                );
+                assert!(!parts.is_empty(), "{why}: {text}");
+            }
+            other => panic!("{why}: {other:?}"),
+        }
+        let blocks: Vec<u32> = (0..rounds * 3).collect();
+        assert_eq!(outcome.journal.blocks, blocks, "{why}");
+        let launches = outcome
+            .calls
+            .iter()
+            .filter(|call| call.starts_with("launch"));
+        assert_eq!(launches.count(), rounds as usize, "{why}");
+    }
 }
 
 #[test]

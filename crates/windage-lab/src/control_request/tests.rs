@@ -269,6 +269,11 @@ fn a_long_answer_is_shown_shortened() {
     let table = [
         ("  \n", "  (nothing)".to_owned(), "blanks"),
         ("a\n b\n", "  a\n   b".to_owned(), "lines as they are"),
+        (
+            "\x1b[2Jgone\u{7}",
+            "  \\u{1b}[2Jgone\\u{7}".to_owned(),
+            "what a terminal would obey",
+        ),
         (&*start, format!("  {start}"), "a line that just fits"),
         (&*long, format!("  {start}…"), "one of 60 KB"),
     ];

@@ -4,6 +4,8 @@ use std::io::{BufRead, Error, ErrorKind, Read, Result};
 
 use regex_lite::Regex;
 
+use crate::log_limit::LEFT_OUT;
+
 /// Only this much of a line is searched; the message is at its beginning.
 const MAX_LINE_BYTES: u64 = 64 << 10;
 
@@ -11,7 +13,7 @@ const MAX_LINE_BYTES: u64 = 64 << 10;
 /// 1 per line if there is no group or it holds no number.
 ///
 /// # Errors
-/// When the log can't be read, or `is_over` returns true before its end.
+/// When the log can't be read, a part of it was left out, or `is_over` returns true before its end.
 pub(super) fn lost(
     mut log: impl BufRead,
     patterns: &[Regex],
@@ -34,6 +36,10 @@ pub(super) fn lost(
             log.skip_until(b'\n')?;
         }
         let text = String::from_utf8_lossy(&line);
+        if text.trim_end() == LEFT_OUT {
+            let why = "the log was too long, and its middle was left out";
+            return Err(Error::other(why));
+        }
         for (lost, pattern) in lost.iter_mut().zip(patterns) {
             *lost = lost.saturating_add(in_line(text.trim_end(), pattern));
         }
@@ -113,6 +119,13 @@ mod tests {
             2,
             "bytes that are not UTF-8"
         );
+    }
+
+    #[test]
+    fn a_log_without_its_middle_says_too_little() {
+        let log = format!("Dropped\n{LEFT_OUT}\nDropped\n");
+        let error = lost(log.as_bytes(), &patterns(&["Dropped"]), &|| false).unwrap_err();
+        assert!(error.to_string().contains("left out"), "{error}");
     }
 
     #[test]

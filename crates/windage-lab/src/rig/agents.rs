@@ -115,6 +115,13 @@ impl<'r, 'a> Agents<'r, 'a> {
         (memory.rss_bytes > 0).then_some(memory.rss_bytes)
     }
 
+    /// Shortens logs of the agents that are attached, if they have become too long.
+    pub(super) fn limit_logs(&self, services: &mut Services) {
+        if let Some(attached) = &self.attached {
+            attached.limit_logs(services);
+        }
+    }
+
     /// Notes which services have ended, and which of the agents that are attached.
     pub(super) fn notice_deaths(&mut self, services: &mut Services) -> Result<(), LabError> {
         let attached = self.attached.as_mut();
@@ -362,6 +369,7 @@ impl<'r, 'a> Agents<'r, 'a> {
         let is_over = || setting.is_interrupted();
         let lost = attached.losses.lost(owner, &is_over, setting.emit);
         self.drops.push((owner, lost));
+        attached.limit_logs(services);
         (setting.emit)(Event::Detached {
             arm: setting.plan.arms[owner.get()].id.clone(),
             after: Duration::from_nanos(attached.cycle.detach_ns),
@@ -404,6 +412,11 @@ impl Attached<'_> {
         let memory = self.instance.probe.memory().ok();
         cycle.rss_steady_bytes = memory.map(|m| m.rss_bytes).filter(|b| *b > 0);
         self.note_death();
+    }
+
+    fn limit_logs(&self, services: &mut Services) {
+        let (setting, launch) = (services.setting, services.number);
+        services.log_limit.look(setting, launch, &self.instance);
     }
 
     fn note_death(&mut self) {

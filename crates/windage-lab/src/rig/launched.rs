@@ -1,6 +1,6 @@
 //! A launch in progress: its windows, and its end.
 
-use windage_model::{ArmIndex, Place, TurnBlock};
+use windage_model::{ArmId, ArmIndex, Place, TurnBlock};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
 use super::agents::Agents;
@@ -51,6 +51,15 @@ impl Launched for RealLaunched<'_, '_> {
         let own = self.services.death(self.services.setting.set_of(arm));
         let death = own.or_else(|| self.agents.death(arm))?;
         Some(Box::new(death.clone()))
+    }
+
+    fn explain_errors(&mut self, arm: ArmIndex) -> Result<(Option<String>, String), LabError> {
+        let services = &mut self.services;
+        let log = services.log_tail(arm);
+        let is_in_its_state = services.switch(arm)?.is_none();
+        let answer = is_in_its_state.then(|| services.error_answer(arm));
+        // Without an answer the run ends all the same.
+        Ok((answer.and_then(Result::ok).flatten(), log))
     }
 
     fn finish(&mut self) -> Result<LaunchEnd, LabError> {
@@ -107,10 +116,10 @@ impl Launched for RealLaunched<'_, '_> {
         for set in 0..setting.sets.len() {
             agents.forget_warm_up(services.receiving, set);
         }
-        let Some(receiving) = services.receiving else {
-            return Ok(Vec::new());
+        let mut delivered = match services.receiving.as_mut() {
+            Some(receiving) => receiving.finish(services.number, &services.credit),
+            None => Vec::new(),
         };
-        let mut delivered = receiving.finish(services.number, &services.credit);
         for delivered in &mut delivered {
             delivered.completed_requests = services.completed[delivered.arm.get()];
             if !setting.is_interrupted() {
@@ -120,6 +129,11 @@ impl Launched for RealLaunched<'_, '_> {
                 delivered.drops = lost.known();
             }
         }
+        // What is left out of a log is no longer counted, so logs are shortened last.
+        services.limit_logs();
+        let arms: Vec<ArmId> = setting.plan.arms.iter().map(|arm| arm.id.clone()).collect();
+        let cut = std::mem::take(&mut services.log_limit).warnings(&arms);
+        services.findings.extend(cut.map(Entry::Warning));
         Ok(delivered)
     }
 }

@@ -60,12 +60,14 @@ impl RealLaunched<'_, '_> {
     }
 
     /// Lists the processes of arms and shared services, the kernel's threads and all other programs
-    /// anew, once per block.
+    /// anew, and looks at logs, once per block.
     pub(super) fn list_anew(&mut self, block: u32) -> Result<(), LabError> {
         if self.listed == Some(block) {
             return Ok(());
         }
         self.listed = Some(block);
+        self.services.limit_logs();
+        self.agents.limit_logs(&mut self.services);
         for instance in &mut self.services.instances {
             instance.probe.refresh_tasks()?;
         }

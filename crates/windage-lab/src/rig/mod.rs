@@ -32,10 +32,11 @@ use self::outside_windows::Outside;
 pub(crate) use self::profiling::profile;
 use self::services::Services;
 pub(crate) use self::sets::sets_of;
-pub(crate) use self::setting::Setting;
+pub(crate) use self::setting::{Setting, warm_up};
 use self::turns::TurnsSoFar;
 use crate::LabError;
 use crate::conduct::Rig;
+use crate::log_limit::LogLimit;
 use crate::outside_load::OutsideLoad;
 use crate::readings::Meters;
 use crate::receiving::Receiving;
@@ -142,6 +143,7 @@ impl<'a> Rig for RealRig<'a> {
             recording: Recording::new(),
             scratch: Recording::new(),
             achieved_per_s: vec![0.0; arms],
+            log_limit: LogLimit::default(),
             turns: &mut self.turns[turn_of_load],
             orders: &mut self.orders,
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use windage_keeper::Keeper;
 use windage_load::Recording;
 use windage_model::{ArmIndex, Event, Warning};
-use windage_plan::Load;
+use windage_plan::{Load, Origin, Request};
 use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::{Entry, SelfReport};
@@ -18,8 +18,11 @@ use super::setting::Setting;
 use super::switching::take_steps;
 use super::turns::TurnsSoFar;
 use crate::LabError;
+use crate::control_request::Message;
 use crate::drive::Driven;
 use crate::error::ServiceTrouble;
+use crate::log_limit::LogLimit;
+use crate::log_tail::log_tail;
 use crate::process_set::{Instance, note_exits};
 use crate::readings::{Credit, Meters, Reading};
 use crate::receiving::Receiving;
@@ -67,6 +70,8 @@ pub(super) struct Services<'r, 'a> {
     pub(super) scratch: Recording,
     /// Requests or iterations per second in each arm's latest load of its own.
     pub(super) achieved_per_s: Vec<f64>,
+    /// What was left out of logs.
+    pub(super) log_limit: LogLimit,
     /// What blocks of turns have used.
     pub(super) turns: &'r mut TurnsSoFar,
     /// How a service that runs on is switched back.
@@ -268,6 +273,13 @@ impl Services<'_, '_> {
         Ok(self.meters.read(sets, receiving, agents)?)
     }
 
+    /// Shortens logs of services that have become too long.
+    pub(super) fn limit_logs(&mut self) {
+        for instance in self.instances.iter().chain([&self.shared]) {
+            self.log_limit.look(self.setting, self.number, instance);
+        }
+    }
+
     /// Credits the arm with the telemetry that has arrived so far.
     pub(super) fn book_delivered(&mut self, arm: ArmIndex) {
         let set = self.setting.set_of(arm);
@@ -300,6 +312,42 @@ impl Services<'_, '_> {
     pub(super) fn death(&self, set: usize) -> Option<&ServiceTrouble> {
         let own = self.instances[set].death.as_deref();
         own.or(self.shared.death.as_deref())
+    }
+
+    /// How an arm's service answers one more request, if that is an error. Only a request that
+    /// changes nothing is repeated, and only where it is the same as the load's.
+    pub(super) fn error_answer(&self, arm: ArmIndex) -> Result<Option<String>, LabError> {
+        let (setting, load) = (self.setting, self.load);
+        let is_plain = |of: &&Request| of.method == "GET" && of.headers.is_empty();
+        let first = load.requests().next().filter(is_plain);
+        let Some(request) = first.filter(|_| load.unix.is_none()) else {
+            return Ok(None);
+        };
+        let instance = &self.instances[setting.set_of(arm)];
+        let names = setting.names_of(self.number, instance, arm)?;
+        // A field of the load has no value here.
+        let url = names.fill(&request.url, "load.request", &instance.name);
+        let message = url.ok().and_then(|url| Message::request("GET", url).ok());
+        match message {
+            Some(message) => message.say(None, &setting.interrupted),
+            None => Ok(None),
+        }
+    }
+
+    /// The last lines of the logs of an arm's own services; a service that runs already has none.
+    pub(super) fn log_tail(&self, arm: ArmIndex) -> String {
+        let setting = self.setting;
+        let of = &self.instances[setting.set_of(arm)].name;
+        let own = setting
+            .plan
+            .services
+            .iter()
+            .filter(|service| !service.shared)
+            .filter(|service| matches!(service.origin, Origin::Command(_)));
+        let logs = own.map(|service| setting.run.log_path(self.number, of, service.name.as_str()));
+        logs.map(|log| log_tail(&log))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// Ends every service, and what they left behind.

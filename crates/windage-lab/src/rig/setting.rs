@@ -46,50 +46,27 @@ impl Setting<'_> {
 
     /// The set of processes that an arm uses.
     pub(super) fn set_of(&self, arm: ArmIndex) -> usize {
-        let own = self.sets.iter().position(|set| set.contains(&arm));
-        own.unwrap_or(0)
+        set_of(&self.sets, arm)
     }
 
     /// The arm whose agents are attached while an arm is measured.
     pub(super) fn owner_of(&self, arm: ArmIndex) -> Option<ArmIndex> {
-        let planned = &self.plan.arms[arm.get()];
-        match &planned.bystander_of {
-            Some(watched) => {
-                let found = self.plan.arms.iter().position(|other| other.id == *watched);
-                found.and_then(|at| u16::try_from(at).ok()).map(ArmIndex)
-            }
-            None => (!planned.agents.is_empty()).then_some(arm),
-        }
+        owner_of(self.plan, arm)
     }
 
-    /// Agents attach to warm processes. In a set, an arm without agents warms it up for all arms
-    /// that have some; if there is none, the first arm does.
+    /// As [`is_warmed_by_another`].
     pub(super) fn is_warmed_by_another(&self, arm: ArmIndex) -> bool {
-        let set = &self.sets[self.set_of(arm)];
-        let without = set.iter().find(|of| self.owner_of(**of).is_none());
-        self.owner_of(arm).is_some() && without.or(set.first()) != Some(&arm)
+        is_warmed_by_another(self.plan, &self.sets, arm)
     }
 
     /// The number of arms that have load before the first window of a launch.
     pub(super) fn arms_warmed_up(&self) -> u32 {
-        let warmed = self.arms().filter(|arm| !self.is_warmed_by_another(*arm));
-        u32::try_from(warmed.count()).unwrap_or(u32::MAX)
-    }
-
-    /// How long a launch has load before its first block, at least, and what that defers is awaited.
-    pub(crate) fn warm_up(&self) -> Duration {
-        let design = &self.plan.design;
-        let load = design.warmup * self.arms_warmed_up();
-        match load.is_zero() || !self.has_windows() {
-            true => load,
-            false => load + design.drain,
-        }
+        arms_warmed_up(self.plan, &self.sets)
     }
 
     /// Whether a launch has isolated windows.
     pub(super) fn has_windows(&self) -> bool {
-        let turns = self.plan.design.interleaving;
-        turns.is_none_or(|turns| turns.isolated > 0.0)
+        has_windows(self.plan)
     }
 
     /// The order in which sets are launched, drawn anew for each launch. The first one may pay for

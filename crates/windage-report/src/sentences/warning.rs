@@ -2,10 +2,11 @@
 
 use windage_model::{
     Bottleneck, DriftOver, IdleAgent, IncompleteEnding, LagCause, LossCause, Reason, Stretches,
-    SubjectLoad, Warning,
+    SubjectLoad, Unit, Warning,
 };
 
 use super::listed;
+use crate::fact::one_line;
 
 /// How to remove BPF programs and links.
 const OF_KERNEL: &str = "(`bpftool link`, `bpftool prog`; a pin under /sys/fs/bpf holds one)";
@@ -111,6 +112,19 @@ fn of_load(of: &Warning) -> Option<String> {
              and the service's log."
                 .to_owned()
         }
+        Warning::ServiceErrors {
+            arms,
+            answers_4xx,
+            answers_5xx,
+            answer,
+            last_words,
+            ..
+        } => service_errors(
+            arms,
+            [*answers_4xx, *answers_5xx],
+            answer.as_deref(),
+            last_words,
+        ),
         Warning::NothingCompleted { .. } => "Nothing was completed.".to_owned(),
         Warning::RateNotReached {
             bottleneck,
@@ -120,6 +134,7 @@ fn of_load(of: &Warning) -> Option<String> {
             achieved_per_s,
             steal_us,
             generator_run_queue_us,
+            service_time_us_p50,
             ..
         } => {
             let late = || {
@@ -128,8 +143,9 @@ fn of_load(of: &Warning) -> Option<String> {
             };
             format!(
                 "{achieved_per_s:.0} of the intended {intended_per_s:.0} requests per second were \
-                 completed. {}",
-                below_rate(*bottleneck, *subject, late)
+                 completed. {}{}",
+                below_rate(*bottleneck, *subject, late),
+                delayed_acknowledgements(*service_time_us_p50).unwrap_or_default()
             )
         }
         Warning::StartsNotCompleted {
@@ -150,6 +166,27 @@ fn of_load(of: &Warning) -> Option<String> {
         Warning::LoadInterrupted { .. } => "The load was interrupted before its end.".to_owned(),
         _ => return None,
     })
+}
+
+fn service_errors(
+    arms: &[String],
+    [client, server]: [u64; 2],
+    answer: Option<&str>,
+    last_words: &str,
+) -> String {
+    let counted = |count: u64, class: &str| (count > 0).then(|| format!("{count} × {class}"));
+    let classes = [counted(client, "4xx"), counted(server, "5xx")];
+    let classes: Vec<String> = classes.into_iter().flatten().collect();
+    let answer = answer.map_or(String::new(), |answer| {
+        format!(" Asked once more, it answered {}.", one_line(answer))
+    });
+    format!(
+        "Every answer of {} was an error ({}), so the run ended after this round.{answer} The \
+         service's last lines: {}. Check the request and the service.",
+        listed(arms),
+        classes.join(", "),
+        one_line(last_words),
+    )
 }
 
 fn clock_stepped(step_s: f64) -> String {
@@ -250,6 +287,17 @@ fn below_rate(
     words.to_owned()
 }
 
+/// The likely cause of answers that take what Linux delays an acknowledgement by: 40 ms
+/// (`TCP_DELACK_MIN`, in `include/net/tcp.h`).
+fn delayed_acknowledgements(service_time_us_p50: Option<f64>) -> Option<&'static str> {
+    let is_delay = (38_000.0..=48_000.0).contains(&service_time_us_p50?);
+    is_delay.then_some(
+        " Half of the answers took about 40 ms, as they do when an answer is sent in several \
+         pieces: Nagle's algorithm holds the next piece back until a delayed acknowledgement \
+         comes. Set TCP_NODELAY in the service, or send head and body at once.",
+    )
+}
+
 /// Warnings about services and programs.
 fn of_processes(of: &Warning) -> Option<String> {
     Some(match of {
@@ -299,8 +347,29 @@ fn of_processes(of: &Warning) -> Option<String> {
             "Service `{service}` {whose} {how}. Its last flush is not measured, and telemetry may \
              be missing. Raise `stop.within` if it only needs more time."
         ),
+        Warning::LogCut {
+            service,
+            arms,
+            left_out_bytes,
+            limit_bytes,
+        } => log_cut(service, arms, *left_out_bytes, *limit_bytes),
         _ => return None,
     })
+}
+
+fn log_cut(service: &str, arms: &[String], left_out_bytes: u64, limit_bytes: u64) -> String {
+    let bytes = |of: u64| crate::number::short(Unit::Bytes, of as f64);
+    let whose = match arms {
+        [] => "that all arms share".to_owned(),
+        arms => format!("of {}", listed(arms)),
+    };
+    format!(
+        "Service `{service}` {whose} wrote more than {} into its log in a launch: {} in the middle of \
+         its logs were left out. No figure is affected, except that losses are unknown that `drops` \
+         reads from the log. Let the service log less.",
+        bytes(limit_bytes),
+        bytes(left_out_bytes),
+    )
 }
 
 /// Warnings about agents.
@@ -547,6 +616,19 @@ fn of_run(of: &Warning) -> String {
             return format!(
                 "The journal is damaged: {lost}. Everything else was read. Restore the file from a \
                  copy if you have one, and check the disk."
+            );
+        }
+        Warning::HistogramsDamaged {
+            lines_lost, files, ..
+        } => {
+            let lines = match lines_lost {
+                1 => "1 line".to_owned(),
+                _ => format!("{lines_lost} lines"),
+            };
+            return format!(
+                "{lines} of {} can't be read: the times of their windows are left out. Restore what \
+                 is damaged from a copy if you have one, and check the disk.",
+                files.join(" and ")
             );
         }
         Warning::SingleRound => {

@@ -92,6 +92,25 @@ fn the_bottleneck_is_explained() {
 }
 
 #[test]
+fn answers_of_forty_milliseconds_have_a_likely_cause() {
+    for (p50_us, is_likely) in [(41_200.0, true), (12_000.0, false), (200_000.0, false)] {
+        let mut slow = fixtures::warning(WarningCode::RateNotReached);
+        if let Warning::RateNotReached {
+            service_time_us_p50,
+            ..
+        } = &mut slow
+        {
+            *service_time_us_p50 = Some(p50_us);
+        }
+        assert_eq!(
+            warning(&slow).contains("TCP_NODELAY"),
+            is_likely,
+            "{p50_us}"
+        );
+    }
+}
+
+#[test]
 fn what_agents_left_behind_is_listed_with_a_remedy() {
     let many: Vec<String> = (0..9).map(|id| format!("program {id}")).collect();
     let table = [

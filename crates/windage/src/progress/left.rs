@@ -7,7 +7,7 @@ const HOUR: u64 = 3600;
 
 /// A duration as precise as a forecast can be: seconds, then tens of seconds, then minutes. Never
 /// zero, because what is forecast is not over.
-pub(super) fn spoken(time: Duration) -> String {
+pub(crate) fn spoken(time: Duration) -> String {
     let whole_s = time.as_secs_f64().ceil().max(1.0);
     #[expect(
         clippy::cast_possible_truncation,

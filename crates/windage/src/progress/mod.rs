@@ -8,7 +8,7 @@
 mod course;
 mod display;
 mod estimates;
-mod left;
+pub(crate) mod left;
 mod plain;
 mod render;
 mod run_reader;

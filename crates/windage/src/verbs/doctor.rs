@@ -30,7 +30,7 @@ pub(crate) fn doctor(flags: &DoctorFlags) -> Exit {
     }
 }
 
-/// Checks whether this machine has what the agents of these plans need.
+/// Checks whether this machine has what these plans need.
 fn look_for(paths: &[PathBuf], json: bool) -> Result<Exit, Exit> {
     let plans = plans::look(paths, &Linux, &KernelTrials)?;
     let text = if json {

@@ -104,7 +104,7 @@ fn say_what_is_next(flags: &InitFlags) {
     }
     anstream::eprintln!(
         "next:\n  windage doctor      # what this machine can measure\n  \
-         windage run {file} --for 10s --rounds 2      # a first look\n  windage run {file}"
+         windage run {file} --quick      # a first look, in a minute or two\n  windage run {file}"
     );
 }
 

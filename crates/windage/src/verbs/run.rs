@@ -1,5 +1,6 @@
 //! `windage run PLAN…`, and what `windage demo` shares with it.
 
+mod dry_run;
 mod plans;
 
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use windage_analysis::detailed;
 use windage_analysis::{Analysis, wire};
 use windage_lab::{Finished, LabError, RunOptions, Stopping, manifest_of};
-use windage_model::Soundness;
+use windage_model::{Soundness, WarningCode};
 use windage_plan::Plan;
 use windage_record::{Ending, RecordError, RunDir};
 use windage_report::PageSource;
@@ -27,6 +28,12 @@ pub(crate) use plans::{files, show_plan_error, show_plan_warnings};
 
 /// Measures every plan, or continues one run.
 pub(crate) fn run(flags: &RunFlags) -> Exit {
+    if flags.dry_run {
+        return match load_all(flags) {
+            Ok(plans) => print(dry_run::text(&plans, &executable())),
+            Err(exit) => exit,
+        };
+    }
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
     };
@@ -122,9 +129,8 @@ pub(crate) fn measure(
 ) -> Measured {
     let order = windage_lab::run_order(plan);
     let progress = Progress::start(output.quiet, directory, signals.flag());
-    let executable = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let options = RunOptions {
-        executable,
+        executable: executable(),
         directory: directory.to_owned(),
         is_shared: start == Start::New { is_shared: true },
         command: repeatable(
@@ -185,6 +191,9 @@ pub(crate) fn measure(
     let exit = match (exit, &analysis) {
         (Exit::Success | Exit::Inconclusive, None) => Exit::CouldNotMeasure,
         (Exit::Success | Exit::Inconclusive, Some(_)) if void => Exit::Void,
+        (Exit::CouldNotMeasure, Some(of)) if of.validity.has(WarningCode::ServiceErrors) => {
+            Exit::Void
+        }
         (exit, _) => exit,
     };
     Measured {
@@ -192,6 +201,11 @@ pub(crate) fn measure(
         analysis,
         exit,
     }
+}
+
+/// The running executable.
+fn executable() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into())
 }
 
 /// The command that repeats a run, without `--out`, because that directory is taken now.

@@ -1,4 +1,4 @@
-//! What a plan's agents need from the kernel, checked without a run.
+//! What a plan needs, checked without a run.
 
 use std::fs::{self, File};
 
@@ -70,4 +70,48 @@ fn an_invalid_plan_is_refused_as_by_a_run() {
     let refused = shop.windage(&["doctor", "plan.toml"]).code(2);
     assert!(refused.stderr.contains("magic"), "{}", refused.stderr);
     shop.windage(&["doctor", "absent.toml"]).code(2);
+}
+
+#[test]
+fn missing_programs_users_and_variables_are_all_reported() {
+    let found = "name = 'app'\ncommand = ['/bin/sh', '{listen}']";
+    let table: [(&str, &str, &[&str]); 5] = [
+        (found, "", &[]),
+        (
+            "name = 'app'\ncommand = ['bin/absent', '{listen}']",
+            "",
+            &["service `app`", "bin/absent", "install it"],
+        ),
+        (
+            found,
+            "user = 'no.such.user'",
+            &["`no.such.user`", "getent passwd"],
+        ),
+        (
+            found,
+            "env = { KEY = '$WINDAGE_TEST_ABSENT' }",
+            &["$WINDAGE_TEST_ABSENT", "export"],
+        ),
+        (
+            "name = 'app'\ncommand = ['no-such-program', '{listen}']",
+            "env = { KEY = '$WINDAGE_TEST_ABSENT' }",
+            &["no-such-program", "not found in PATH", "export"],
+        ),
+    ];
+    for (service, more, parts) in table {
+        let shop = Workshop::new();
+        let plan = Plan {
+            service: &format!("{service}\n{more}"),
+            ..Plan::default()
+        };
+        shop.write("plan.toml", &plan.text());
+        let code = if parts.is_empty() { 0 } else { 5 };
+        let ended = shop.windage(&["doctor", "plan.toml"]).code(code);
+        for part in parts {
+            assert!(ended.stdout.contains(part), "{} lacks {part}", ended.stdout);
+        }
+        let document = shop.windage(&["doctor", "--json", "plan.toml"]).code(code);
+        let missing = document.json()["plans"][0]["missing"].clone();
+        assert_eq!(missing.as_array().unwrap().is_empty(), parts.is_empty());
+    }
 }

@@ -61,7 +61,7 @@ fn a_busy_program_outside_the_run_is_named() {
     };
     symlink("/bin/sh", shop.dir().join("busy-shared")).unwrap();
     let _busy = Busy::start("busy-outside");
-    let run = shop.start_plan(&plan.text()).end().code(0);
+    shop.start_plan(&plan.text()).end().code(0);
     let json = shop
         .windage(&["report", &shop.run, "--json"])
         .code(0)
@@ -80,5 +80,7 @@ fn a_busy_program_outside_the_run_is_named() {
     };
     assert_eq!(names("busy-outside ("), 1, "{evidence}");
     assert_eq!(names("busy-shared"), 0, "{evidence}");
-    assert!(run.stdout.contains("busy-outside"), "{}", run.stdout);
+    // On few cores there are other warnings as well, of which a short report shows the first.
+    let all = shop.windage(&["report", &shop.run, "--all"]).code(0);
+    assert!(all.stdout.contains("busy-outside"), "{}", all.stdout);
 }

@@ -2,13 +2,10 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::Command;
 
 use crate::contract;
 use crate::files::names_in;
 use crate::plans::Plan;
-use crate::skip::skip;
 use crate::workshop::Workshop;
 
 #[test]
@@ -52,7 +49,7 @@ fn invalid_plans_are_refused() {
 fn invalid_command_lines_are_refused() {
     let shop = Workshop::new();
     fs::create_dir(shop.dir().join("empty")).unwrap();
-    let table: [(&[&str], &[&str]); 7] = [
+    let table: [(&[&str], &[&str]); 9] = [
         (&[], &["Usage"]),
         (&["mesure"], &["mesure"]),
         (&["run"], &["PLAN"]),
@@ -62,6 +59,14 @@ fn invalid_command_lines_are_refused() {
         ),
         (&["run", "empty"], &["empty", "*.toml"]),
         (&["run", "empty", "--for", "soon"], &["soon", "30s"]),
+        (
+            &["run", "empty", "--for", "-3s"],
+            &["'-3s'", "--for", "longer than zero", "30s"],
+        ),
+        (
+            &["run", "empty", "--for", "--rounds", "3"],
+            &["--for", "missing", "30s"],
+        ),
         (&["report", "empty"], &["empty", "no run"]),
     ];
     for (args, words) in table {
@@ -166,58 +171,4 @@ fn a_run_of_another_format_is_refused() {
             .says(&["format 99", "measure again"]);
         assert_eq!(ended.stdout, "");
     }
-}
-
-/// A file system of its own, as small as possible.
-struct SmallDisk<'a>(&'a Path);
-
-impl SmallDisk<'_> {
-    fn mount(at: &Path) -> Option<SmallDisk<'_>> {
-        fs::create_dir(at).unwrap();
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
-            .arg(at)
-            .output();
-        mount
-            .is_ok_and(|output| output.status.success())
-            .then_some(SmallDisk(at))
-    }
-}
-
-impl Drop for SmallDisk<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0).status();
-    }
-}
-
-#[test]
-fn a_disk_that_fills_up() {
-    let shop = Workshop::new();
-    let at = shop.dir().join("disk");
-    let Some(_disk) = SmallDisk::mount(&at) else {
-        return skip("a_disk_that_fills_up", "no leave to mount a file system");
-    };
-    let plan = Plan {
-        rounds: 1,
-        window: "1ms",
-        length: "20s",
-        ..Plan::default()
-    };
-    shop.write("plan.toml", &plan.text());
-    let ended = shop
-        .windage(&["run", "plan.toml", "--out", "disk/run"])
-        .code(5);
-    ended.says(&["disk/run", "No space left", "free some space"]);
-    // Whole blocks were saved before it was full.
-    let report = shop
-        .windage(&["report", "disk/run", "--json"])
-        .code(0)
-        .json();
-    contract::check(&report);
-    assert!(report["design"]["blocks"].as_u64().unwrap() > 0);
-    assert!(
-        contract::reasons(&report).contains(&"run_incomplete"),
-        "{:?}",
-        contract::reasons(&report)
-    );
 }

@@ -1,5 +1,6 @@
 //! Verbs that measure nothing.
 
+use crate::plans::Plan;
 use crate::workshop::Workshop;
 
 /// The verbs of `windage`, in the order of its help.
@@ -50,4 +51,30 @@ fn completions_are_printed_for_shells() {
         let script = shop.windage(&["completions", shell]).code(0).stdout;
         assert!(script.contains("windage"), "{shell}");
     }
+}
+
+#[test]
+fn a_dry_run_launches_and_writes_nothing() {
+    let shop = Workshop::new();
+    let plan = Plan {
+        service: "name = 'app'\ncommand = ['/bin/sh', '-c', 'touch launched', '{listen}']\n\
+            env = { TOKEN = '$WINDAGE_TEST_ABSENT' }",
+        ..Plan::default()
+    };
+    shop.write("plan.toml", &plan.text());
+    let args = ["run", "plan.toml", "--dry-run", "--rounds", "7"];
+    let shown = shop.windage(&args).code(0).stdout;
+    for part in [
+        "service `app`",
+        "{listen}",
+        "TOKEN",
+        "rounds: 7",
+        "closed loop",
+    ] {
+        assert!(shown.contains(part), "{shown} lacks {part}");
+    }
+    assert!(!shop.dir().join("windage-runs").exists());
+    assert!(!shop.dir().join("launched").exists());
+    shop.write("plan.toml", "name = 'p'");
+    shop.windage(&args).code(2);
 }

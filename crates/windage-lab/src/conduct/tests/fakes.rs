@@ -32,6 +32,8 @@ pub(super) enum Fate {
     OtherDies(ArmIndex),
     /// A service that all arms share dies in the window.
     SharedDies,
+    /// Every answer is an error.
+    OnlyErrors,
     /// A signal comes in the window.
     Interrupt,
     /// The lab itself fails.
@@ -110,7 +112,7 @@ impl FakeLaunch<'_, '_> {
     /// Lets it happen; `arm` is the one that dies. Returns the warning of its death.
     fn suffer(&mut self, fate: Fate, arm: ArmIndex) -> Result<Option<Warning>, LabError> {
         match fate {
-            Fate::Fine => {}
+            Fate::Fine | Fate::OnlyErrors => {}
             Fate::Dies => {
                 self.dead.insert(arm);
                 return Ok(Some(Warning::ServiceDied {
@@ -140,6 +142,9 @@ impl Launched for FakeLaunch<'_, '_> {
         let fate = (self.rig.script)(self.rig.windows, place);
         self.rig.windows += 1;
         let mut window = fixtures::window(place);
+        if matches!(fate, Fate::OnlyErrors) {
+            window.exchanges.status = StatusClasses([0, 0, 0, 0, window.exchanges.completed]);
+        }
         window.warnings.extend(self.suffer(fate, place.arm)?);
         let Recording {
             response_time,
@@ -185,6 +190,11 @@ impl Launched for FakeLaunch<'_, '_> {
             log: "app.log".into(),
             log_tail: "  farewell".to_owned(),
         }))
+    }
+
+    fn explain_errors(&mut self, arm: ArmIndex) -> Result<(Option<String>, String), LabError> {
+        let how = format!("was answered 500 by arm {}", arm.0);
+        Ok((Some(how), "  no database".to_owned()))
     }
 
     fn finish(&mut self) -> Result<LaunchEnd, LabError> {
@@ -278,6 +288,8 @@ pub(super) struct Given<'a> {
     pub(super) on_death: OnDeath,
     pub(super) rounds: u32,
     pub(super) journal: FakeJournal,
+    /// What is free on the disk before each round; unknown after the last.
+    pub(super) free_mb: &'static [u64],
     pub(super) stopping: Option<&'a mut dyn Stopping>,
 }
 
@@ -291,6 +303,7 @@ impl Default for Given<'_> {
             on_death: OnDeath::End,
             rounds: 2,
             journal: FakeJournal::default(),
+            free_mb: &[],
             stopping: None,
         }
     }
@@ -322,9 +335,11 @@ pub(super) fn conducted_into(
         start,
         on_death,
         rounds,
+        free_mb,
         stopping,
         ..
     } = given;
+    let free_mb = RefCell::new(free_mb.iter());
     let design = Design {
         // Three blocks of six windows last 2 s, so that half of the time has two blocks of turns.
         interleaving: turn_script.map(|_| Interleaving {
@@ -361,13 +376,17 @@ pub(super) fn conducted_into(
         on_death,
         arms: &arms,
         interrupted: &interrupted,
-        attaching: Duration::ZERO,
-        window_and_settle: WINDOW,
-        warm_up: WARM_UP,
-        drain: DRAIN,
-        idle: IDLE,
-        turn_block: TURNS,
+        lengths: Lengths {
+            attaching: Duration::ZERO,
+            window_and_settle: WINDOW,
+            warm_up: WARM_UP,
+            drain: DRAIN,
+            idle: IDLE,
+            turn_block: TURNS,
+        },
         clock: &|| now.get(),
+        directory: Path::new("runs/r"),
+        free_bytes: &|| Some(free_mb.borrow_mut().next()? * 1_000_000),
     };
     let calls = RefCell::new(Vec::new());
     let events = RefCell::new(Vec::new());

@@ -6,7 +6,6 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 use windage_keeper::{Containment, Keeper, KeeperOptions};
 use windage_model::Facility;
@@ -149,11 +148,8 @@ fn is_program(path: &Path) -> bool {
 }
 
 fn disk(dir: &Path) -> Result<Disk, String> {
-    let status = statvfs(dir).map_err(|errno| errno.to_string())?;
     Ok(Disk {
-        free_bytes: status
-            .blocks_available()
-            .saturating_mul(status.fragment_size()),
+        free_bytes: windage_files::free_bytes(dir).map_err(|error| error.to_string())?,
         writable: access(dir, AccessFlags::W_OK).is_ok(),
     })
 }

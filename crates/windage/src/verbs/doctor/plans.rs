@@ -1,8 +1,10 @@
-//! `windage doctor PLAN…`: whether this machine has what the agents of plans need.
+//! `windage doctor PLAN…`: whether this machine has what plans need, and whether a service that
+//! already runs is the one that gets the load.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use windage_lab::check_attached;
 use windage_model::Facility;
 use windage_plan::{Agent, Depth, Plan};
 use windage_probe::System;
@@ -13,11 +15,38 @@ use crate::verbs::run::{files, show_plan_error, show_plan_warnings};
 
 use super::finding::listed;
 
-/// A plan's agents, in the order of the file.
+/// What a plan needs, and the service to which it attaches.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlanNeeds {
     path: PathBuf,
+    /// Programs, users and environment variables that are missing, in words.
+    lacks: Vec<String>,
+    /// In the order of the file.
     agents: Vec<AgentNeeds>,
+    attached: Option<Attached>,
+}
+
+/// A service that already runs, and why it can't be measured.
+#[derive(Clone, Debug, PartialEq)]
+enum Attached {
+    Found(String),
+    Missed(String),
+}
+
+impl Attached {
+    fn of(plan: &Plan) -> Option<Attached> {
+        match check_attached(plan) {
+            Ok(service) => service.map(|name| Attached::Found(name.to_owned())),
+            Err(error) => Some(Attached::Missed(error.to_string())),
+        }
+    }
+
+    fn problem(&self) -> Option<&str> {
+        match self {
+            Attached::Found(_) => None,
+            Attached::Missed(problem) => Some(problem),
+        }
+    }
 }
 
 /// What an agent needs, and which of it is missing.
@@ -29,22 +58,31 @@ struct AgentNeeds {
 }
 
 impl PlanNeeds {
-    /// Checks what each agent needs.
-    fn of(path: &Path, agents: &[Agent], system: &dyn System, trials: &dyn Trials) -> PlanNeeds {
+    /// Checks what the plan and each of its agents need, and the service to which it attaches.
+    fn of(path: &Path, plan: &Plan, system: &dyn System, trials: &dyn Trials) -> PlanNeeds {
         let needs = |agent: &Agent| AgentNeeds {
             name: agent.service.name.to_string(),
             needs: agent.needs.clone(),
             lacks: lacking(&agent.needs, system, trials),
         };
+        let executable = std::env::current_exe().unwrap_or_default();
+        let lacks = windage_lab::lacks(plan, &executable);
         PlanNeeds {
             path: path.to_owned(),
-            agents: agents.iter().map(needs).collect(),
+            lacks: lacks.iter().map(ToString::to_string).collect(),
+            agents: plan.agents.iter().map(needs).collect(),
+            attached: Attached::of(plan),
         }
     }
 
     /// Whether nothing is missing.
     pub(super) fn runs_here(&self) -> bool {
-        self.agents.iter().all(|agent| agent.lacks.is_empty())
+        let agents_run = self.agents.iter().all(|agent| agent.lacks.is_empty());
+        self.lacks.is_empty() && agents_run && self.problem().is_none()
+    }
+
+    fn problem(&self) -> Option<&str> {
+        self.attached.as_ref()?.problem()
     }
 
     fn missing(&self) -> Vec<&'static str> {
@@ -58,7 +96,7 @@ impl PlanNeeds {
     }
 }
 
-/// Reads every plan and checks what its agents need.
+/// Reads every plan and checks what it needs.
 ///
 /// # Errors
 ///
@@ -74,7 +112,7 @@ pub(super) fn look(
         match Plan::load(&path, Depth::Usual) {
             Ok(plan) => {
                 show_plan_warnings(&path, &plan);
-                plans.push(PlanNeeds::of(&path, &plan.agents, system, trials));
+                plans.push(PlanNeeds::of(&path, &plan, system, trials));
             }
             Err(error) => {
                 failed = true;
@@ -93,6 +131,19 @@ pub(super) fn text(plans: &[PlanNeeds]) -> String {
 
 fn paragraph(plan: &PlanNeeds) -> String {
     let mut out = format!("{}\n", plan.path.display());
+    for lack in &plan.lacks {
+        out += &format!("  missing: {lack}\n");
+    }
+    if plan.lacks.is_empty() {
+        out += "  its programs, users and environment variables: all available\n";
+    }
+    match &plan.attached {
+        Some(Attached::Found(name)) => {
+            out += &format!("  service `{name}` can be attached to\n");
+        }
+        Some(Attached::Missed(problem)) => out += &format!("  {problem}\n"),
+        None => {}
+    }
     if plan.agents.is_empty() {
         out += "  no agents: run `windage doctor` without a plan for everything else\n";
         return out;
@@ -145,7 +196,9 @@ fn document(plan: &PlanNeeds) -> Value {
         .collect();
     json!({
         "path": plan.path.display().to_string(),
+        "missing": plan.lacks,
         "agents": agents,
+        "attached": plan.attached.as_ref().map(|of| json!({ "problem": of.problem() })),
         "runs_here": plan.runs_here(),
     })
 }
@@ -176,7 +229,9 @@ mod tests {
         };
         PlanNeeds {
             path: PathBuf::from("plans/beyla.toml"),
+            lacks: Vec::new(),
             agents: agents.iter().map(agent).collect(),
+            attached: None,
         }
     }
 
@@ -192,9 +247,13 @@ mod tests {
             ]),
             needs(&[("otel", &[Bpf, Btf])]),
             needs(&[]),
+            PlanNeeds {
+                lacks: vec!["service `app` of arm `on` can't be launched: why".to_owned()],
+                ..needs(&[])
+            },
         ];
         let here: Vec<bool> = plans.iter().map(PlanNeeds::runs_here).collect();
-        assert_eq!(here, [false, true, true]);
+        assert_eq!(here, [false, true, true, false]);
         insta::assert_snapshot!(text(&plans));
     }
 

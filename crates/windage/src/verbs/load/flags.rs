@@ -41,7 +41,7 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "WORD", help_heading = LOAD)]
     pub(crate) arrivals: Option<Arrivals>,
     /// How long to measure [default: 10s, or the length of --profile or --replay].
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration, help_heading = LOAD)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration, allow_hyphen_values = true, help_heading = LOAD)]
     pub(crate) length: Option<Duration>,
     /// Load before measuring, which is not counted; 0s for none.
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration_or_zero, help_heading = LOAD)]
@@ -57,7 +57,7 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = LOAD)]
     pub(crate) streams: Option<u32>,
     /// Time limit for one exchange, and for one attempt to connect.
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration, help_heading = LOAD)]
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration, allow_hyphen_values = true, help_heading = LOAD)]
     pub(crate) timeout: Duration,
     /// Seed for random arrivals: the same seed gives the same schedule.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = LOAD)]

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use nix::unistd::geteuid;
 use windage_plan::{Depth, Length, Plan, PlanError, Stop};
 use windage_record::{RUNS, RunDir};
+use windage_stats::totals::FEWEST_LAUNCHES;
 
 use crate::exit::Exit;
 use crate::flags::RunFlags;
@@ -26,6 +27,9 @@ pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
             Ok(mut plan) => match change(&mut plan, flags) {
                 Ok(()) => {
                     show_plan_warnings(&path, &plan);
+                    if flags.quick {
+                        warn_of_quick(&path, &plan);
+                    }
                     plans.push(plan);
                 }
                 Err(why) => {
@@ -57,6 +61,9 @@ fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
     if flags.no_profile {
         plan.profile = None;
     }
+    if flags.quick {
+        *plan = windage_lab::quick(plan, launches_for_verdict());
+    }
     let design = &mut plan.design;
     if let Some(length) = flags.length {
         design.length = Length::MeasuringTime(length);
@@ -77,6 +84,22 @@ fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
         design.interleaving = None;
     }
     Ok(())
+}
+
+fn launches_for_verdict() -> u32 {
+    u32::try_from(FEWEST_LAUNCHES).unwrap_or(u32::MAX)
+}
+
+/// What a first look leaves out.
+fn warn_of_quick(path: &Path, plan: &Plan) {
+    let (rounds, needed) = (plan.design.rounds, launches_for_verdict());
+    if rounds < needed {
+        message::warning(format_args!(
+            "{}: --quick has time for {rounds} launches, and a verdict needs {needed}: leave it out \
+             for a verdict",
+            path.display()
+        ));
+    }
 }
 
 /// Plan files; a folder means all its `*.toml` files, sorted.
@@ -173,6 +196,11 @@ mod tests {
             changed(&["--for", "60s", "--rounds", "3"]),
             Ok((false, 3, true)),
             "--for replaces the stop"
+        );
+        assert_eq!(
+            changed(&["--quick"]),
+            Ok((false, 13, true)),
+            "a first look does not stop early"
         );
         let why = changed(&["--rounds", "3"]).unwrap_err();
         assert!(why.contains("--rounds 3") && why.contains("--for"), "{why}");

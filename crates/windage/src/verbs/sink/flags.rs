@@ -42,7 +42,7 @@ pub(crate) struct SinkFlags {
     #[arg(long, value_name = "WORDS", default_value = "ok")]
     pub(super) backend: Backend,
     /// How long to receive [default: until Ctrl-C].
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub(super) length: Option<Duration>,
     /// Connections at a time; further ones are closed at once and counted.
     #[arg(long, value_name = "N", default_value = "1024")]

@@ -1,6 +1,7 @@
 //! Access: privileges, containment, limits, addresses and programs.
 
 use windage_keeper::Containment;
+use windage_plan::FREE_DISK_BYTES_MIN;
 use windage_probe::cgroup::CgroupVersion;
 
 use crate::verbs::doctor::facts::{Program, Seen};
@@ -10,8 +11,6 @@ use crate::verbs::doctor::finding::{Finding, NeededFor, Standing};
 const FILES_BESIDES_CONNECTIONS: u64 = 200;
 /// Enough for the default of 8 connections in several arms, but not for hundreds.
 const FILES_AMPLE: u64 = 4096;
-/// The least that the run directory of a short run takes, with its report.
-const DISK_LEAST_BYTES: u64 = 50 << 20;
 /// Enough for long runs and builds of subjects.
 const DISK_AMPLE_BYTES: u64 = 1 << 30;
 
@@ -226,7 +225,7 @@ pub(super) fn disk(seen: &Seen) -> Finding {
             "a run's directory can't be made here",
         )
         .remedy("change to a folder of your own, or name another one with --out")
-    } else if disk.free_bytes < DISK_LEAST_BYTES {
+    } else if disk.free_bytes < FREE_DISK_BYTES_MIN {
         new(
             Standing::Missing,
             text,

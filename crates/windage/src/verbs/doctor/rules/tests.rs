@@ -221,7 +221,7 @@ fn each_rule_concludes_from_its_own_facts() {
             s.loopback = Err("unreachable".into())
         }),
         ("disk", Missing, |s| free(s, 10 << 20, true)),
-        ("disk", Limited, |s| free(s, 100 << 20, true)),
+        ("disk", Limited, |s| free(s, 300 << 20, true)),
         ("disk", Missing, |s| free(s, 100 << 30, false)),
         ("disk", Limited, |s| {
             s.disk = Err("no such directory".into())
