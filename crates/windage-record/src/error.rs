@@ -34,6 +34,12 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
+    /// Something in a run directory that Windage did not write, or a link in place of one.
+    #[error("{path} was not written by windage: move it elsewhere, or remove the run by hand")]
+    NotOurs {
+        /// The file or directory.
+        path: PathBuf,
+    },
     /// The file has a format that this version does not read.
     #[error(
         "{path} is in format {found}, as windage {windage} wrote it, but this windage reads only \

@@ -21,6 +21,7 @@ mod manifest;
 mod profiles;
 mod restored;
 mod run_dir;
+mod space;
 mod state;
 mod times;
 mod trust;

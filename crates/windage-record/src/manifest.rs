@@ -239,7 +239,8 @@ impl Manifest {
     }
 
     /// When the run began.
-    pub(crate) fn started(&self) -> SystemTime {
+    #[must_use]
+    pub fn started(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_nanos(self.started_unix_ns)
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const RESOLVED: &str = "resolved.toml";
 const HOST: &str = "host.json";
 pub(crate) const LOCK: &str = "lock";
 const LOGS: &str = "logs";
-const WORK: &str = "work";
+pub(crate) const WORK: &str = "work";
 
 /// Interval between attempts to take a lock that another process has, and the minimum total time. A
 /// process that only checks whether a run is in progress has it for a moment, or longer when it is

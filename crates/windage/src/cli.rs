@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::flags::{
     CalibrateFlags, CompletionsFlags, DemoFlags, DoctorFlags, InitFlags, ReportFlags, RunFlags,
 };
+use crate::verbs::clean::CleanFlags;
 use crate::verbs::compare::CompareFlags;
 use crate::verbs::load::LoadFlags;
 use crate::verbs::serve::ServeFlags;
@@ -102,6 +103,13 @@ pub(crate) enum Verb {
     /// prints a remedy for each problem. It needs no privileges, but run it as the user who will
     /// run `windage run`. The exit code is 5 when the machine can't measure.
     Doctor(DoctorFlags),
+    /// Remove services' files of runs, or whole old runs.
+    ///
+    /// It removes what services wrote into their own directories (work/), which reports don't need:
+    /// of the runs that are named, or of all in windage-runs. With --older-than it removes whole runs
+    /// instead. It refuses directories that are no run and runs in progress, with --older-than also runs
+    /// with files that windage did not write, and follows no links.
+    Clean(CleanFlags),
     /// Print a completion script for a shell.
     Completions(CompletionsFlags),
 }

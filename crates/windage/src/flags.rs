@@ -91,6 +91,10 @@ pub(crate) struct RunFlags {
     /// or written.
     #[arg(long, conflicts_with_all = ["resume", "json"])]
     pub(crate) dry_run: bool,
+    /// Keep what services wrote into their own directories (work/). Without it, only runs that fail,
+    /// are interrupted or void keep it.
+    #[arg(long)]
+    pub(crate) keep_work: bool,
     /// Skip the plan's `[profile]`, which needs launches of its own.
     #[arg(long)]
     pub(crate) no_profile: bool,

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Sink(flags) => verbs::sink::sink(&flags),
         Verb::Calibrate(flags) => verbs::calibrate::calibrate(&flags),
         Verb::Doctor(flags) => verbs::doctor::doctor(&flags),
+        Verb::Clean(flags) => verbs::clean::clean(&flags),
         Verb::Completions(flags) => verbs::completions::completions(&flags),
     };
     exit.code()

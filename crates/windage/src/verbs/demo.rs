@@ -48,7 +48,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> Exit {
     let start = Start::New {
         is_shared: flags.shared,
     };
-    let measured = measure(&plan, &directory, start, &flags.output, &signals);
+    let measured = measure(&plan, &directory, start, &flags.output, &signals).tidied(false);
     show(&[measured], false, flags.all, &flags.output, &publishing)
 }
 

@@ -20,6 +20,7 @@ use crate::message;
 use crate::progress::Progress;
 use crate::run_name::find;
 use crate::signals::Signals;
+use crate::verbs::clean::size;
 use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::Watch;
@@ -46,7 +47,8 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
         return match plan_of_run(directory) {
             Ok(plan) => {
                 publishing.follow(directory);
-                let measured = measure(&plan, directory, Start::Resumed, &flags.output, &signals);
+                let measured = measure(&plan, directory, Start::Resumed, &flags.output, &signals)
+                    .tidied(flags.keep_work);
                 show(&[measured], false, flags.all, &flags.output, &publishing)
             }
             Err(exit) => exit,
@@ -63,7 +65,7 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
         let start = Start::New {
             is_shared: flags.shared,
         };
-        measure(plan, &directory, start, &flags.output, &signals)
+        measure(plan, &directory, start, &flags.output, &signals).tidied(flags.keep_work)
     };
     let measured = until(|| signals.came(), &plans, measure_one);
     let shown = show(&measured, several, flags.all, &flags.output, &publishing);
@@ -110,6 +112,8 @@ pub(crate) struct Measured {
     /// `None` if there is not even a run directory.
     analysis: Option<Analysis>,
     exit: Exit,
+    /// The size of the run directory, in words.
+    size: Option<String>,
 }
 
 impl Measured {
@@ -117,6 +121,36 @@ impl Measured {
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }
+
+    /// Removes services' own files, unless they are kept: the plan may want them, and after a failure
+    /// they may say why.
+    pub(crate) fn tidied(mut self, keep_work: bool) -> Measured {
+        let keep = keep_work || !matches!(self.exit, Exit::Success | Exit::Inconclusive);
+        match RunDir::open(&self.directory).and_then(|run| tidy(&run, keep)) {
+            Ok(size) => self.size = Some(size),
+            Err(_) if self.analysis.is_none() => {}
+            Err(error) => message::warning(error),
+        }
+        self
+    }
+}
+
+/// Removes the services' own files unless they are kept; says how large the run is.
+fn tidy(run: &RunDir, keep: bool) -> Result<String, RecordError> {
+    let of_services = match keep {
+        true => run.work_bytes()?,
+        false => run.remove_work()?,
+    };
+    let (all, files) = (size(run.bytes()?), size(of_services));
+    Ok(match (of_services, keep) {
+        (0, _) => all,
+        (_, true) => format!(
+            "{all}, with {files} of services' files in work/ (`windage clean` removes them)"
+        ),
+        (_, false) => {
+            format!("{all}, without {files} of services' files in work/ (--keep-work keeps them)")
+        }
+    })
 }
 
 /// Measures a plan and writes `analysis.json` and `report.html` into its run directory.
@@ -200,6 +234,7 @@ pub(crate) fn measure(
         directory: directory.to_owned(),
         analysis,
         exit,
+        size: None,
     }
 }
 
@@ -297,6 +332,9 @@ pub(crate) fn show(
         for measured in measured.iter().filter(|m| m.analysis.is_some()) {
             let page = measured.directory.join("report.html");
             anstream::eprintln!("page: {}", page.display());
+            if let Some(size) = &measured.size {
+                anstream::eprintln!("size: {size}");
+            }
         }
     }
     exit.max(printed).max(publishing.push(analyses.iter()))

@@ -141,7 +141,9 @@ fn a_service_of_another_user_writes_into_its_directory_only() {
     let shop = Workshop::new();
     fs::set_permissions(shop.dir(), Permissions::from_mode(0o711)).unwrap();
     let service = service("app", "user = 'nobody'");
-    shop.start_plan(&plan(&service)).end().code(0);
+    shop.write("plan.toml", &plan(&service));
+    let args = ["run", "plan.toml", "--keep-work", "--out", &shop.run];
+    shop.windage(&args).code(0);
     let of_app = [
         is_user(NOBODY),
         "NoNewPrivs:\t1".to_owned(),
