@@ -65,8 +65,8 @@ pub(crate) enum Verb {
     /// Write a commented plan for your own service.
     ///
     /// It needs either --command, which launches the service, or --attach, for a service that
-    /// already runs. What switches telemetry on is given by --env, or edited in the plan. The plan
-    /// is then measured by `windage run`.
+    /// already runs. What switches telemetry on is given by --env, by a configuration file
+    /// (--file), or edited in the plan. The plan is then measured by `windage run`.
     Init(InitFlags),
     /// Put load on a URL and time the responses.
     ///

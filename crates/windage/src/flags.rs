@@ -1,6 +1,6 @@
 //! The flags of most verbs, and their help texts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -206,11 +206,12 @@ pub(crate) struct ReportFlags {
 #[command(
     after_help = "Examples:\n  windage init --command 'bin/app -listen {listen}' --env \
     TELEMETRY=otel --otlp\n  windage init --command 'python3 app.py {port}' --env RATIO={ratio} \
-    --sweep ratio=1.0,0.1,0.0\n  windage init --attach 4711 --url http://127.0.0.1:8080/"
+    --sweep ratio=1.0,0.1,0.0\n  windage init --command 'nginx -c {dir}/nginx.conf -p {dir}' \
+    --file nginx.conf\n  windage init --attach 4711 --url http://127.0.0.1:8080/"
 )]
 pub(crate) struct InitFlags {
     /// The plan to write.
-    #[arg(value_name = "FILE", default_value = "plan.toml")]
+    #[arg(value_name = "PLAN", default_value = "plan.toml")]
     pub(crate) file: PathBuf,
     /// Name of the run [default: the program's name].
     #[arg(long, value_name = "NAME")]
@@ -246,6 +247,11 @@ pub(crate) struct InitFlags {
     /// several times.
     #[arg(long, value_name = "NAME=LEVEL,…")]
     pub(crate) sweep: Vec<Sweep>,
+    /// A configuration file of the service in which the arms differ: it is copied to
+    /// FILE.template beside the plan, where `{listen}` stands for the address and `{setting}` for
+    /// `off` or `on`. The command reads it from `{dir}/FILE`.
+    #[arg(long = "file", id = "config", value_name = "FILE", conflicts_with_all = ["attach", "stdout"])]
+    pub(crate) config: Option<PathBuf>,
     /// The service's cores [default: 0 if there are two or more].
     #[arg(long, value_name = "CORE,…", value_delimiter = ',')]
     pub(crate) cpus: Vec<u32>,
@@ -258,9 +264,18 @@ pub(crate) struct InitFlags {
     /// Print the plan instead of writing it.
     #[arg(long, conflicts_with_all = ["file", "force"])]
     pub(crate) stdout: bool,
-    /// Overwrite FILE if it exists.
+    /// Overwrite the plan, and a template of `--file`, if they exist.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+impl InitFlags {
+    /// The plan's folder.
+    pub(crate) fn folder(&self) -> &Path {
+        // An empty path means the current folder, but can't be opened.
+        let parent = self.file.parent().filter(|of| !of.as_os_str().is_empty());
+        parent.unwrap_or(Path::new("."))
+    }
 }
 
 #[derive(Args, Debug)]

@@ -2,12 +2,14 @@
 
 mod draft;
 mod error;
+mod template;
 pub(crate) mod values;
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use tempfile::TempDir;
 use windage_plan::{Plan, PlanError};
 
 use crate::exit::Exit;
@@ -16,6 +18,7 @@ use crate::message;
 use crate::verbs::report::print;
 use draft::Draft;
 use error::InitError;
+use template::ConfigFile;
 
 /// Writes the plan, or reports which flag is wrong.
 pub(crate) fn init(flags: &InitFlags) -> Exit {
@@ -24,31 +27,40 @@ pub(crate) fn init(flags: &InitFlags) -> Exit {
         Ok(draft) => draft,
         Err(errors) => {
             errors.iter().for_each(message::error);
-            return Exit::Usage;
+            return errors.first().map_or(Exit::Usage, InitError::exit);
         }
     };
     if flags.stdout {
         return print(&draft.text);
     }
-    if let Err(error) = write(&flags.file, &draft.text, flags.force) {
+    let written = write_all(flags, &draft);
+    if let Err(error) = written {
         message::error(&error);
         return error.exit();
     }
-    say_what_is_next(flags);
+    say_what_is_next(flags, draft.config.as_ref());
     Exit::Success
+}
+
+/// Writes the plan, and the template of `--file`.
+fn write_all(flags: &InitFlags, draft: &Draft) -> Result<(), InitError> {
+    let Some(config) = &draft.config else {
+        return write(&flags.file, &draft.text, flags.force);
+    };
+    if !flags.force && config.path.exists() {
+        return Err(InitError::Exists(config.path.clone()));
+    }
+    write(&flags.file, &draft.text, flags.force)?;
+    write(&config.path, &config.text()?, flags.force)
 }
 
 /// Checks the draft as a plan; a problem is reported under the flag that its line came from.
 fn checked(flags: &InitFlags, cores: usize) -> Result<Draft, Vec<InitError>> {
     let draft = Draft::new(flags, cores).map_err(|error| vec![error])?;
-    let folder = flags.file.parent().unwrap_or(Path::new(""));
-    // An empty path means the current folder, but can't be opened.
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
     let name = flags.file.display().to_string();
+    let alone = |error| vec![error];
+    let template = beside(&draft).map_err(alone)?;
+    let folder = template.as_ref().map_or(flags.folder(), |dir| dir.path());
     match Plan::parse(&draft.text, &name, folder) {
         Ok(_) => Ok(draft),
         Err(PlanError::Invalid(problems)) => Err(problems
@@ -67,6 +79,22 @@ fn checked(flags: &InitFlags, cores: usize) -> Result<Draft, Vec<InitError>> {
             Err(vec![InitError::Unwritable { path, source }])
         }
     }
+}
+
+/// A folder for the check of a plan, with the template of `--file` in it: nothing is written into the
+/// plan's own before.
+fn beside(draft: &Draft) -> Result<Option<TempDir>, InitError> {
+    let Some(config) = &draft.config else {
+        return Ok(None);
+    };
+    let unwritable = |path: &Path, source| InitError::Unwritable {
+        path: path.to_owned(),
+        source,
+    };
+    let dir = TempDir::new().map_err(|source| unwritable(&std::env::temp_dir(), source))?;
+    let path = dir.path().join(&config.template);
+    std::fs::write(&path, config.text()?).map_err(|source| unwritable(&path, source))?;
+    Ok(Some(dir))
 }
 
 fn write(path: &Path, text: &str, force: bool) -> Result<(), InitError> {
@@ -90,10 +118,18 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), InitError> {
     })
 }
 
-fn say_what_is_next(flags: &InitFlags) {
+fn say_what_is_next(flags: &InitFlags, config: Option<&ConfigFile>) {
     let file = flags.file.display();
     anstream::eprintln!("wrote {file}");
-    if flags.attach.is_some() {
+    if let Some(ConfigFile { path, .. }) = config {
+        let path = path.display();
+        anstream::eprintln!("wrote {path}");
+        message::warning(format_args!(
+            "the arms are the same until you edit {path}: write {{listen}} where it listens, \
+             {{setting}}, which is `off` or `on`, where the arms differ, and {{dir}} for the folder of \
+             what the service writes"
+        ));
+    } else if flags.attach.is_some() {
         message::warning(format_args!(
             "the arms differ only by their `switch` commands, which fail until you edit them"
         ));

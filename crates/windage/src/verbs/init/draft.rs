@@ -6,6 +6,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::error::InitError;
+use super::template::ConfigFile;
 use super::values::Attachment;
 use crate::flags::InitFlags;
 
@@ -16,6 +17,8 @@ const SERVICE: &str = "app";
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) text: String,
+    /// The file of `--file`.
+    pub(super) config: Option<ConfigFile>,
     /// Which byte ranges came from which flag.
     origins: Vec<(Range<usize>, &'static str)>,
 }
@@ -32,12 +35,16 @@ impl Draft {
         let pinning = Pinning::choose(flags, cores);
         let mut draft = Draft {
             text: String::new(),
+            config: ConfigFile::of(flags)?,
             origins: Vec::new(),
         };
         draft.head(flags, words.as_deref());
         match (&words, &flags.attach) {
             (_, Some(attachment)) => draft.attached(attachment, &url),
-            (words, None) => draft.launched(words.as_deref().unwrap_or_default(), &pinning.service),
+            (words, None) => {
+                let words = words.as_deref().unwrap_or_default();
+                draft.launched(words, &pinning.service);
+            }
         }
         draft.load(flags, &url, &pinning.load);
         draft.arms(flags);
@@ -85,7 +92,15 @@ impl Draft {
         );
         self.entry("command", words.to_vec(), "--command");
         let has_address = |word: &String| word.contains("{listen}") || word.contains("{port}");
-        if words.iter().any(has_address) {
+        if let Some(config) = &self.config {
+            let file = [("template", &config.template), ("to", &config.name)];
+            let file = file.map(|(key, value)| (key.to_owned(), Value::from(value.as_str())));
+            self.lines(
+                "# Rendered for each arm before each launch: {listen} in it is the service's\n\
+                 # ADDRESS:PORT, {setting} the level of the arm's factor.",
+            );
+            self.entry("files", vec![Table::from_iter(file)], "--file");
+        } else if words.iter().any(has_address) {
             self.lines("# Added to the environment in every arm.\n# env = { GOMAXPROCS = \"1\" }");
         } else {
             self.lines(
@@ -174,6 +189,9 @@ impl Draft {
              name = \"off\"\n\
              baseline = true",
         );
+        if flags.config.is_some() {
+            self.setting("off");
+        }
         if flags.attach.is_some() {
             self.lines(
                 "# Runs by `sh -c` before the arm gets load, to bring the service into the arm's state,\n\
@@ -182,6 +200,9 @@ impl Draft {
             );
         }
         self.lines("\n[[arm]]\nname = \"telemetry\"");
+        if flags.config.is_some() {
+            self.setting("on");
+        }
         self.sweep(flags);
         if flags.otlp {
             let traces = match flags.sweep.first().filter(|sweep| sweep.is_numeric()) {
@@ -207,7 +228,15 @@ impl Draft {
         self.lines("");
     }
 
+    /// The level that `{setting}` stands for in the arm's configuration.
+    fn setting(&mut self, level: &str) {
+        self.entry_at(&["sweep", "setting"], vec![level], "--file");
+    }
+
     fn sweep(&mut self, flags: &InitFlags) {
+        if flags.sweep.is_empty() && flags.config.is_some() {
+            return;
+        }
         if flags.sweep.is_empty() {
             self.lines(
                 "# One arm per level; {sampling} stands for the level, for example in `env`.\n\

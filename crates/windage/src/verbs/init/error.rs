@@ -10,7 +10,7 @@ pub(super) enum InitError {
     /// The value of a flag does not make a valid plan.
     #[error("{flag}: {message}")]
     Flag { flag: &'static str, message: String },
-    #[error("{} exists already; overwrite it with --force, or name another FILE", .0.display())]
+    #[error("{} exists already; overwrite it with --force, or name another file", .0.display())]
     Exists(PathBuf),
     #[error("can't write {}: {source}; check the folder and its permissions", path.display())]
     Unwritable {

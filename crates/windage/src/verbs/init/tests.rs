@@ -219,3 +219,62 @@ fn an_existing_file_is_kept_without_force() {
     let nowhere = write(&dir.path().join("no/plan.toml"), "", false).unwrap_err();
     assert_eq!(nowhere.exit(), Exit::CouldNotMeasure);
 }
+
+/// The plan of a service whose arms differ in a configuration file, made in an empty folder.
+fn with_file(dir: &Path, line: &str) -> Exit {
+    std::fs::write(dir.join("nginx.conf"), "http { log '${host} {status}'; }\n").unwrap();
+    let dir = dir.display();
+    let mut flags = flags(&format!("{line} --file {dir}/nginx.conf {dir}/plan.toml"));
+    flags.cpus = vec![0];
+    flags.load_cpus = vec![1];
+    init(&flags)
+}
+
+#[test]
+fn arms_that_differ_in_a_configuration_file_have_a_template() {
+    let dir = tempfile::tempdir().unwrap();
+    let command = "--command 'nginx -c {dir}/nginx.conf -p {dir}'";
+    let exit = with_file(dir.path(), command);
+    assert_eq!(exit, Exit::Success);
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let template = read("nginx.conf.template");
+    let (head, text) = template.split_once('\n').unwrap();
+    assert!(head.starts_with("# {listen}") && head.contains("{setting}"));
+    assert_eq!(
+        text, "http { log '${{host}} {{status}}'; }\n",
+        "rendered as it was"
+    );
+    let plan = Plan::load(&dir.path().join("plan.toml"), windage_plan::Depth::Usual).unwrap();
+    let ids: Vec<&str> = plan.arms.iter().map(|arm| arm.id.as_str()).collect();
+    assert_eq!(ids, ["off-setting-off", "control", "telemetry-setting-on"]);
+    insta::assert_snapshot!(read("plan.toml"));
+    let again = with_file(dir.path(), command);
+    assert_eq!(again, Exit::Usage, "nothing is overwritten");
+    let forced = with_file(dir.path(), &format!("{command} --force"));
+    assert_eq!(forced, Exit::Success);
+}
+
+#[test]
+fn a_template_without_a_plan_is_not_left_behind() {
+    for (line, why) in [
+        ("--command 'nginx -p {dir}'", "the file is not used"),
+        (
+            "--command 'nginx -c {dir}/nginx.conf' --rate fast",
+            "the plan is wrong",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let template = dir.path().join("nginx.conf.template");
+        let exit = with_file(dir.path(), line);
+        assert_eq!(exit, Exit::Usage, "{why}");
+        assert!(!template.exists(), "{why}");
+        std::fs::write(&template, "edited").unwrap();
+        with_file(dir.path(), &format!("{line} --force"));
+        assert_eq!(
+            std::fs::read_to_string(template).unwrap(),
+            "edited",
+            "{why}"
+        );
+        assert!(!dir.path().join("plan.toml").exists(), "{why}");
+    }
+}
