@@ -74,8 +74,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("floor", &[]),
     ("discard", &[]),
     ("origin", &[]),
-    // Reads what `windage report --json` prints, and pools what `windage calibrate --json` does.
-    ("xtask", &["windage-analysis", "windage-stats"]),
+    // Reads what `windage report --json` prints, pools what `windage calibrate --json` does, and
+    // looks for what killed runs have left and lost.
+    (
+        "xtask",
+        &[
+            "windage-analysis",
+            "windage-keeper",
+            "windage-model",
+            "windage-probe",
+            "windage-record",
+            "windage-stats",
+        ],
+    ),
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Calibrate only `cpu` or only `latency`, for all of --for; `all` for both
     #[arg(long, value_name = "PART", default_value = "cpu", value_parser = ["cpu", "latency", "all"])]
     only: String,
+    /// Go on with a study: the calibrations that its folder has are not repeated
+    #[arg(long, value_name = "FOLDER")]
+    resume: Option<PathBuf>,
 }
 
 /// The part of `windage calibrate --json` that is read.
@@ -57,18 +61,24 @@ struct Recovered {
     inside: bool,
 }
 
-/// Repeats the calibration. The page is next to the runs and is written after each, so that an
-/// interrupted study is kept.
+/// Repeats the calibration. What each found and the page are next to the runs and are written after
+/// each, so that an interrupted study is kept and can go on.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let windage = workspace::build("crates/windage", "windage")?;
-    let folder = workspace::root().join("windage-runs").join(format!(
-        "calibrations-{}-{}",
-        machine::today()?,
-        std::process::id()
-    ));
+    let new = || -> Result<PathBuf> {
+        let name = format!("calibrations-{}-{}", machine::today()?, std::process::id());
+        Ok(workspace::root().join("windage-runs").join(name))
+    };
+    let folder = args.resume.clone().map_or_else(new, Ok)?;
     anstream::eprintln!("==> runs go to {}", folder.display());
     let mut calibrations = Vec::new();
     for number in 1..=args.runs {
+        let found = folder.join(format!("{number:03}.json"));
+        if found.exists() {
+            let json = fs::read(&found).with_context(|| format!("read {}", found.display()))?;
+            calibrations.push(parsed(&json));
+            continue;
+        }
         anstream::eprintln!("==> {number} of {}", args.runs);
         let mut calibrate = Command::new(&windage);
         calibrate
@@ -79,7 +89,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .arg(folder.join(format!("{number:03}")))
             // Reports of this machine must go on quoting its own calibration.
             .env("XDG_STATE_HOME", &folder);
-        calibrations.push(calibrated(&mut calibrate)?);
+        let json = calibrated(&mut calibrate)?;
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(&found, &json))
+            .with_context(|| format!("write {}", found.display()))?;
+        calibrations.push(parsed(&json));
         let page = folder.join("README.md");
         fs::write(&page, args.page(&calibrations)?)
             .with_context(|| format!("write {}", page.display()))?;
@@ -88,14 +102,19 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `None` if there is no result; only an interruption is an error.
-fn calibrated(calibrate: &mut Command) -> Result<Option<Calibration>> {
+/// What it printed; only an interruption is an error.
+fn calibrated(calibrate: &mut Command) -> Result<Vec<u8>> {
     let output = calibrate.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("could not start {}", command::line(calibrate)))?;
     if output.status.code() == Some(130) {
         bail!("interrupted; the page has what was measured before");
     }
-    Ok(serde_json::from_slice(&output.stdout).ok())
+    Ok(output.stdout)
+}
+
+/// `None` if there is no result.
+fn parsed(json: &[u8]) -> Option<Calibration> {
+    serde_json::from_slice(json).ok()
 }
 
 impl Args {
@@ -113,6 +132,7 @@ impl Args {
             length,
             rounds,
             only,
+            resume: _,
         } = self;
         let mut page = format!(
             "# Calibration, many times\n\n- Date: {}\n\
@@ -310,8 +330,8 @@ mod tests {
     fn an_interrupted_calibration_ends_the_study_and_a_failed_one_does_not() {
         let calibrated = |script| calibrated(Command::new("sh").args(["-c", script]));
         assert!(calibrated("exit 130").is_err());
-        assert!(calibrated("exit 5").unwrap().is_none());
+        assert!(parsed(&calibrated("exit 5").unwrap()).is_none());
         let said = calibrated("echo '{\"recovery\":[],\"bias\":[]}'; exit 4").unwrap();
-        assert!(said.unwrap().recovery.is_empty());
+        assert!(parsed(&said).unwrap().recovery.is_empty());
     }
 }

@@ -1,4 +1,5 @@
-//! The project's chores: `cargo xtask test | deny | web | record | calibrate | bench | size`.
+//! The project's chores: `cargo xtask test | deny | dist | web | record | calibrate | kills | guide
+//! | bench | size`.
 
 use std::process::ExitCode;
 
@@ -13,6 +14,7 @@ mod debian;
 mod deny;
 #[cfg(test)]
 mod documents;
+mod kills;
 #[cfg(test)]
 mod locks;
 mod machine;
@@ -50,6 +52,8 @@ enum Verb {
     Record(record::Verb),
     /// Repeats `windage calibrate`, and counts how often it is right
     Calibrate(calibrate::Args),
+    /// Kills runs at random moments, and looks for what they leave and lose
+    Kills(kills::Args),
     /// Counts lines of production code by crate
     Size(size::Args),
     /// Measures the cost of Windage's own parts
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Web(args) => web::run(&args),
         Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),
+        Verb::Kills(args) => kills::run(&args),
         Verb::Size(args) => size::run(&args),
         Verb::Bench(part) => bench::run(&part),
     };

@@ -163,14 +163,7 @@ mod tests {
     /// A real run of one second.
     #[test]
     fn a_packed_run_gives_the_same_reports() {
-        // The workspace's tests have built it next to this one.
-        let this = std::env::current_exe().unwrap();
-        let windage = this.ancestors().nth(2).unwrap().join("windage");
-        if !windage.exists() {
-            let mut build = workspace::cargo();
-            command::run(build.args(["build", "--locked", "--quiet", "--package", "windage"]))
-                .unwrap();
-        }
+        let windage = workspace::built_with_tests().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let [run, record, to] = ["tiny", "record", "pages"].map(|name| folder.path().join(name));
         let mut demo = Command::new(&windage);

@@ -48,20 +48,54 @@ pub(crate) fn metadata() -> Result<Value> {
 
 /// Builds a package's program for release, and returns its path.
 pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
+    build_by(cargo(), package, name)
+}
+
+/// As [`build`], by another command that takes the arguments of cargo.
+pub(crate) fn build_by(build: Command, package: &str, name: &str) -> Result<PathBuf> {
+    build_as(build, ("release", "release"), package, name)
+}
+
+/// Builds a package's program as the tests do, and returns its path.
+pub(crate) fn build_for_tests(package: &str, name: &str) -> Result<PathBuf> {
+    build_as(cargo(), ("dev", "debug"), package, name)
+}
+
+/// Builds a program with a profile, given with its folder in the target directory.
+fn build_as(
+    mut build: Command,
+    (profile, folder): (&str, &str),
+    package: &str,
+    name: &str,
+) -> Result<PathBuf> {
     anstream::eprintln!("==> building {name}");
     let manifest = root().join(package).join("Cargo.toml");
-    let mut build = cargo();
-    build.args(["build", "--locked", "--release", "--quiet", "--bin", name]);
+    build.args(["build", "--locked", "--profile", profile, "--quiet"]);
+    build.args(["--bin", name]);
     command::run(build.arg("--manifest-path").arg(manifest))?;
     let metadata = metadata()?;
     let target = metadata["target_directory"]
         .as_str()
         .context("no target_directory")?;
-    let program = Path::new(target).join("release").join(name);
+    let program = Path::new(target).join(folder).join(name);
     if !program.is_file() {
         bail!("{} was built, but does not exist", program.display());
     }
     Ok(program)
+}
+
+/// Windage as the workspace's tests have built it, next to this test; built if it is missing.
+#[cfg(test)]
+pub(crate) fn built_with_tests() -> Result<PathBuf> {
+    let this = env::current_exe().context("find this program")?;
+    let folder = this.ancestors().nth(2).unwrap_or(&this);
+    let windage = folder.join("windage");
+    if !windage.exists() {
+        let mut build = cargo();
+        build.args(["build", "--locked", "--quiet", "--package", "windage"]);
+        command::run(&mut build)?;
+    }
+    Ok(windage)
 }
 
 /// `PACKAGE/real-parts` for every package that declares the feature.

@@ -23,7 +23,7 @@ pub(crate) fn assert_none(dir: &Path, run: &str, within: Duration) {
 
 /// The processes of a run, recognized by the marker in their environment or, because some overwrite
 /// it to set their title, by the test's directory in their command line or working directory.
-fn processes(dir: &Path, run: &str) -> Vec<String> {
+pub(crate) fn processes(dir: &Path, run: &str) -> Vec<String> {
     let marker = format!("WINDAGE_RUN={run}");
     let place = dir.display().to_string();
     let belongs = |process: &Path| {
@@ -39,8 +39,9 @@ fn processes(dir: &Path, run: &str) -> Vec<String> {
                 .iter()
                 .any(|name| link(name).starts_with(dir))
     };
-    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let entries = fs::read_dir("/proc").into_iter().flatten();
     entries
+        .filter_map(Result::ok)
         .map(|entry| entry.path())
         .filter(|process| is_number(process) && belongs(process) && !is_zombie(process))
         .map(|process| {
@@ -66,12 +67,13 @@ fn is_zombie(process: &Path) -> bool {
 
 /// The control groups made by the Windage process `pid`.
 pub(crate) fn cgroups_of(pid: u32) -> Vec<PathBuf> {
+    cgroups_named(&format!("windage-{pid}-"))
+}
+
+/// The control groups whose names begin like this.
+pub(crate) fn cgroups_named(prefix: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    below(
-        Path::new("/sys/fs/cgroup"),
-        &format!("windage-{pid}-"),
-        &mut found,
-    );
+    below(Path::new("/sys/fs/cgroup"), prefix, &mut found);
     found
 }
 

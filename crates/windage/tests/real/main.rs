@@ -7,6 +7,7 @@
 mod agents;
 mod ebpf;
 mod in_kernel;
+mod keepers;
 #[path = "../quick/leftovers.rs"]
 mod leftovers;
 mod measurements;

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::keepers::keepers;
 use crate::workshop::Workshop;
 use crate::{alone, experiment, leftovers};
 
@@ -116,28 +117,6 @@ fn killed(victim: Victim, moment: Duration) -> u32 {
         shop.windage(&["report", &shop.run]).code(0);
     }
     windage
-}
-
-/// The children of Windage that are its keeper, or the keeper's guardian.
-fn keepers(windage: u32) -> Vec<u32> {
-    // Read per thread, because any thread may have started the keeper.
-    let threads = fs::read_dir(format!("/proc/{windage}/task")).unwrap();
-    let children: String = threads
-        .map(|thread| {
-            fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default()
-        })
-        .collect();
-    let is_keeper = |pid: &u32| {
-        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| {
-            line.split(|byte| *byte == 0)
-                .any(|word| word == b"__keeper")
-        })
-    };
-    children
-        .split_whitespace()
-        .map(|pid| pid.parse().unwrap())
-        .filter(is_keeper)
-        .collect()
 }
 
 fn workshop() -> Workshop {
