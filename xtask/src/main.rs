@@ -12,6 +12,7 @@ mod calibrate;
 mod command;
 mod debian;
 mod deny;
+mod dist;
 #[cfg(test)]
 mod documents;
 mod kills;
@@ -45,6 +46,8 @@ enum Verb {
     Test(test::Args),
     /// Checks licences and sources of all dependencies
     Deny,
+    /// Builds the archive and the list of contents (SBOM) that are distributed, in target/dist
+    Dist,
     /// Builds the front end into the files that the binary embeds
     Web(web::Args),
     /// Packs runs into record/, and regenerates their pages
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Test(args) => test::run(&args),
         Verb::Deny => deny::run(),
+        Verb::Dist => dist::run(),
         Verb::Web(args) => web::run(&args),
         Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),

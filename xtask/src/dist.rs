@@ -1,0 +1,274 @@
+//! `cargo xtask dist`: what is distributed of a version, in `target/dist`.
+//!
+//! That is an archive, its SHA-256, and the list of everything that was compiled into the program
+//! (SBOM, CycloneDX). The program has its dependencies within it as well, for `cargo audit bin`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{command, workspace};
+
+/// Compiled on first use.
+const TOOLS: &[&str] = &["cargo-auditable@0.7.7", "cargo-cyclonedx@0.5.9"];
+const DOCUMENTS: &[&str] = &["LICENSE", "README.md", "SECURITY.md"];
+/// Shells, and the usual names of their completions.
+const COMPLETIONS: &[(&str, &str)] = &[
+    ("bash", "windage.bash"),
+    ("fish", "windage.fish"),
+    ("zsh", "_windage"),
+];
+
+pub(crate) fn run() -> Result<ExitCode> {
+    let commit = Commit::of(workspace::root())?;
+    let tools = tools()?;
+    let mut auditable = Command::new(tools.join("cargo-auditable"));
+    auditable.arg("auditable").current_dir(workspace::root());
+    let windage = workspace::build_by(auditable, "crates/windage", "windage")?;
+
+    let name = format!("windage-{}-{}", env!("CARGO_PKG_VERSION"), target()?);
+    let to = workspace::root().join("target/dist");
+    let folder = to.join(&name);
+    stage(&windage, &folder)?;
+    let archive = commit.pack(&folder)?;
+    let hash = hash(&archive)?;
+    let contents = to.join(format!("{name}.cdx.json"));
+    commit.list_contents(&tools.join("cargo-cyclonedx"), &contents)?;
+    for file in [archive, hash, contents] {
+        anstream::println!("{}", file.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Installs the tools into the cache, unless they are there, and returns their folder.
+fn tools() -> Result<PathBuf> {
+    let folder = workspace::cache()?.join("tools");
+    let mut install = workspace::cargo();
+    install.args(["install", "--locked", "--quiet", "--root"]);
+    command::run(install.arg(&folder).args(TOOLS))?;
+    Ok(folder.join("bin"))
+}
+
+/// The platform that is built for, which is the one that builds.
+fn target() -> Result<String> {
+    let version = command::output(workspace::cargo().arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("`cargo -vV` names no host")?.to_owned())
+}
+
+/// Puts the program, its documents and its completions into a new folder.
+fn stage(windage: &Path, folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
+    }
+    let completions = folder.join("completions");
+    fs::create_dir_all(&completions).with_context(|| format!("make {}", completions.display()))?;
+    let documents = DOCUMENTS.iter().map(|name| workspace::root().join(name));
+    for file in documents.chain([windage.to_owned()]) {
+        let to = folder.join(file.file_name().unwrap_or_default());
+        fs::copy(&file, to).with_context(|| format!("copy {}", file.display()))?;
+    }
+    for (shell, name) in COMPLETIONS {
+        let script = command::output(Command::new(windage).args(["completions", shell]))?;
+        let to = completions.join(name);
+        fs::write(&to, script).with_context(|| format!("write {}", to.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes a file's SHA-256 beside it, as `sha256sum --check` reads it.
+fn hash(file: &Path) -> Result<PathBuf> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut sum = Command::new("sha256sum");
+    sum.arg(file.file_name().unwrap_or_default());
+    let line = command::output(sum.current_dir(folder))?;
+    let to = file.with_added_extension("sha256");
+    fs::write(&to, line).with_context(|| format!("write {}", to.display()))?;
+    Ok(to)
+}
+
+/// What is distributed, as others can check it out.
+struct Commit {
+    root: PathBuf,
+    /// When it was made, in seconds since 1970.
+    seconds: String,
+}
+
+impl Commit {
+    fn of(root: &Path) -> Result<Commit> {
+        let git = |args: &[&str]| command::output(git(root).args(args));
+        let changed = git(&["status", "--porcelain"])?;
+        if !changed.is_empty() {
+            bail!("what is distributed is a commit; commit or remove these first:\n{changed}");
+        }
+        let seconds = git(&["log", "-1", "--format=%ct"])?.trim().to_owned();
+        let root = root.to_owned();
+        Ok(Commit { root, seconds })
+    }
+
+    /// Packs a folder. The same contents give the same bytes at any time and on any machine.
+    fn pack(&self, folder: &Path) -> Result<PathBuf> {
+        let archive = folder.with_added_extension("tar.gz");
+        let mut tar = Command::new("tar");
+        tar.args("--create --format=ustar --sort=name --mode=u=rwX,go=rX".split(' '))
+            .args("--owner=0 --group=0 --numeric-owner".split(' '))
+            .arg(format!("--mtime=@{}", self.seconds))
+            .args(["--use-compress-program", "gzip --no-name", "--file"])
+            .arg(&archive)
+            .arg("--directory")
+            .arg(folder.parent().unwrap_or(Path::new(".")))
+            .arg(folder.file_name().unwrap_or_default());
+        command::run(&mut tar)?;
+        Ok(archive)
+    }
+
+    /// Writes the list of all crates within the program.
+    fn list_contents(&self, cyclonedx: &Path, to: &Path) -> Result<()> {
+        // The tool writes a list beside the manifest of every member, so it gets a copy.
+        let copy = tempfile::tempdir().context("make a temporary folder")?;
+        let packed = copy.path().join("commit.tar");
+        command::run(
+            git(&self.root)
+                .args(["archive", "--output"])
+                .arg(&packed)
+                .arg("HEAD"),
+        )?;
+        let mut unpack = Command::new("tar");
+        unpack.arg("--directory").arg(copy.path());
+        command::run(unpack.arg("--extract").arg("--file").arg(&packed))?;
+        let mut list = Command::new(cyclonedx);
+        list.args(
+            "cyclonedx --quiet --format json --describe binaries --spec-version 1.5".split(' '),
+        )
+        .env("SOURCE_DATE_EPOCH", &self.seconds);
+        command::run(list.current_dir(copy.path()))?;
+        let list = copy.path().join("crates/windage/windage_bin.cdx.json");
+        let text = fs::read_to_string(&list).with_context(|| format!("read {}", list.display()))?;
+        // Where the copy was does not matter.
+        let text = text.replace(&format!("file://{}", copy.path().display()), "file://");
+        fs::write(to, text).with_context(|| format!("write {}", to.display()))
+    }
+}
+
+fn git(root: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.args(["-c", "safe.directory=*"]).current_dir(root);
+    git
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn commit() -> Commit {
+        Commit {
+            root: PathBuf::new(),
+            seconds: "1700000000".to_owned(),
+        }
+    }
+
+    /// A folder with two files, made in this order.
+    fn folder(names: [&str; 2], mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("windage-1.2.3-here");
+        fs::create_dir(&folder).unwrap();
+        for name in names {
+            fs::write(folder.join(name), name).unwrap();
+            fs::set_permissions(folder.join(name), Permissions::from_mode(mode)).unwrap();
+        }
+        (dir, folder)
+    }
+
+    #[test]
+    fn equal_contents_give_the_same_archive_whose_hash_can_be_checked() {
+        let (_first, first) = folder(["a", "b"], 0o600);
+        let (_second, second) = folder(["b", "a"], 0o664);
+        let archives = [&first, &second].map(|folder| commit().pack(folder).unwrap());
+        let bytes = archives
+            .each_ref()
+            .map(|archive| fs::read(archive).unwrap());
+        assert!(bytes[0] == bytes[1]);
+        let mut list = Command::new("tar");
+        list.args(["--numeric-owner", "--utc", "-tvzf"])
+            .arg(&archives[0]);
+        let listed = command::output(&mut list).unwrap();
+        let lines = listed
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let lines: Vec<String> = lines.map(|words| words.join(" ")).collect();
+        let expected = [
+            "drwxr-xr-x 0/0 0 2023-11-14 22:13 windage-1.2.3-here/",
+            "-rw-r--r-- 0/0 1 2023-11-14 22:13 windage-1.2.3-here/a",
+            "-rw-r--r-- 0/0 1 2023-11-14 22:13 windage-1.2.3-here/b",
+        ];
+        assert_eq!(lines, expected);
+
+        let sum = hash(&archives[0]).unwrap();
+        let check = |sum: &Path| {
+            let mut check = Command::new("sha256sum");
+            check.args(["--check", "--status"]).arg(sum);
+            command::run(check.current_dir(sum.parent().unwrap()))
+        };
+        check(&sum).unwrap();
+        fs::write(&archives[0], "another").unwrap();
+        check(&sum).unwrap_err();
+    }
+
+    #[test]
+    fn the_program_has_its_documents_and_completions_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("windage");
+        fs::write(&program, "#!/bin/sh\necho \"$@\"\n").unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        let folder = dir.path().join("staged");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("of-an-earlier-version"), "").unwrap();
+        stage(&program, &folder).unwrap();
+        let mut names: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        let expected = [
+            "LICENSE",
+            "README.md",
+            "SECURITY.md",
+            "completions",
+            "windage",
+        ];
+        assert_eq!(names, expected);
+        for (shell, name) in COMPLETIONS {
+            let script = fs::read_to_string(folder.join("completions").join(name)).unwrap();
+            assert_eq!(script, format!("completions {shell}\n"));
+        }
+    }
+
+    #[test]
+    fn uncommitted_changes_are_not_distributed() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = |line: &str| command::run(git(dir.path()).args(line.split(' '))).unwrap();
+        git("init --quiet");
+        fs::write(dir.path().join("file"), "").unwrap();
+        let error = Commit::of(dir.path()).err().unwrap().to_string();
+        assert!(
+            error.contains("commit or remove") && error.contains("?? file"),
+            "{error}"
+        );
+        git("add file");
+        git(
+            "-c user.name=A -c user.email=a@localhost commit --quiet --message one --date @1600000000",
+        );
+        let commit = Commit::of(dir.path()).unwrap();
+        assert!(commit.seconds.parse::<u64>().unwrap() > 1_600_000_000);
+    }
+
+    #[test]
+    fn the_platform_is_known() {
+        assert!(target().unwrap().contains("linux"));
+    }
+}
