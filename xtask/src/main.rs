@@ -15,6 +15,7 @@ mod deny;
 mod dist;
 #[cfg(test)]
 mod documents;
+mod guide;
 mod kills;
 #[cfg(test)]
 mod locks;
@@ -57,6 +58,8 @@ enum Verb {
     Calibrate(calibrate::Args),
     /// Kills runs at random moments, and looks for what they leave and lose
     Kills(kills::Args),
+    /// Follows pages of the guide word by word
+    Guide(guide::Args),
     /// Counts lines of production code by crate
     Size(size::Args),
     /// Measures the cost of Windage's own parts
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Kills(args) => kills::run(&args),
+        Verb::Guide(args) => guide::run(&args),
         Verb::Size(args) => size::run(&args),
         Verb::Bench(part) => bench::run(&part),
     };
