@@ -6,6 +6,7 @@
 
 mod addresses;
 mod attached;
+mod awake;
 mod clock;
 mod command_line;
 mod conduct;

@@ -33,8 +33,8 @@ pub(crate) fn of_window(window: &Window, load: &LoadFacts, counted: bool) -> Vec
     found
 }
 
-/// Every warning that the counters of a block of turns justify. Turns have no latency, so warnings
-/// about times don't apply.
+/// Every warning that the counters of a block of turns justify. Turns give neither latency nor
+/// throughput, so warnings about these alone don't apply.
 pub(crate) fn of_turns(block: &TurnBlock, load: &LoadFacts) -> Vec<Warning> {
     let is_of_windows = |of: &Warning| {
         matches!(

@@ -61,6 +61,8 @@ impl TurnBlocks {
         let order = match block {
             // What an arm costs is known after the first block.
             0 => TurnOrder::Random,
+            // A launch whose only block is special would have no figure.
+            _ if self.per_round == 1 => TurnOrder::Random,
             _ if place == special[0] => TurnOrder::WithoutHeaviest,
             _ if place == special[1] => TurnOrder::ShortTurns,
             _ => TurnOrder::Random,
@@ -163,6 +165,16 @@ mod tests {
             }
             prop_assert_eq!(orders[0], TurnOrder::Random);
         }
+    }
+
+    #[test]
+    fn the_only_block_of_a_round_is_never_special() {
+        let alone = TurnBlocks {
+            per_round: 1,
+            seed: 3,
+        };
+        let orders = (0..80).map(|block| alone.draw(block).order);
+        assert!(orders.into_iter().all(|of| of == TurnOrder::Random));
     }
 
     #[test]

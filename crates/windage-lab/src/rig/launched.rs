@@ -7,6 +7,7 @@ use super::agents::Agents;
 use super::cause_of;
 use super::services::Services;
 use crate::LabError;
+use crate::awake::Awake;
 use crate::conduct::{Launched, Measured, TurnPlace};
 use crate::error::ServiceTrouble;
 use crate::losses::Losses;
@@ -152,6 +153,7 @@ impl RealLaunched<'_, '_> {
             .outside
             .pass([&services.last, &drained], &services.credit, None);
         let setting = services.setting;
+        let _awake = Awake::of(setting.plan);
         setting.rest(setting.pause_before_idle(services.number));
         let before = services.read(None)?;
         setting.rest(setting.plan.design.idle);
