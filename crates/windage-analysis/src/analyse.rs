@@ -6,6 +6,8 @@ use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Reason, Ro
 use windage_record::{Ending, LostLines, RecordError, RunDir, RunState};
 use windage_stats::Confidence;
 
+use crate::budgets;
+use crate::claims;
 use crate::conclude::{conclude, relative_at};
 use crate::curve::{self, Sources};
 use crate::family::{Comparisons, Families};
@@ -158,8 +160,7 @@ fn design(run: &Run<'_>) -> DesignFacts {
             .map_or(CpuSource::None, |a| a.cpu_source),
         placement: design.placement.clone(),
         stop: design.stop.map(|stop| StopOutcome {
-            metric: stop.metric,
-            half_width: stop.half_width,
+            until: stop.until,
             within_s: seconds(stop.within_ns),
             is_reached: matches!(run.records.ending, Some(Ending::StoppedEarly { .. })),
         }),
@@ -216,6 +217,8 @@ fn is_treatment(run: &Run<'_>, arm: ArmIndex) -> bool {
 
 fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Families) -> ArmAnalysis {
     let facts = &run.records.manifest.arms[arm.get()];
+    let budgets = budgets::of_arm(run, arm, &comparisons);
+    let claims = claims::of_arm(run, arm, &comparisons);
     let mut metrics: BTreeMap<Metric, MetricAnalysis> = comparisons
         .into_iter()
         .map(|(metric, comparison)| {
@@ -255,6 +258,8 @@ fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Familie
         bill: agents::bill(run, arm),
         bystander_of: agents::watched(run, arm),
         bystander: agents::bystander(run, arm),
+        budgets,
+        claims,
         self_reported: self_reported::of_arm(run.records, arm),
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use windage_model::{
-    ArmId, CpuSource, Difference, Exchanges, Interval, LevelValue, LoadModel, Metric, Order,
-    Outlier, Place, Role, Validity, Verdict,
+    ArmId, BudgetVerdict, Claim, ClaimVerdict, CpuSource, Difference, Exchanges, Interval,
+    LevelValue, Limit, LoadModel, Metric, Order, Outlier, Place, Role, Until, Validity, Verdict,
 };
 use windage_record::{Placed, Restored};
 
@@ -88,6 +88,14 @@ impl Analysis {
         }
     }
 
+    /// The worst verdict on a budget, under any load; `None` for a plan without budgets.
+    #[must_use]
+    pub fn worst_budget(&self) -> Option<BudgetVerdict> {
+        let arms = self.regimes().flat_map(|of| &of.arms);
+        let budgets = arms.flat_map(|arm| &arm.budgets);
+        budgets.map(|budget| budget.verdict).max()
+    }
+
     /// Under each load of the plan, this one first.
     pub fn regimes(&self) -> impl Iterator<Item = &Analysis> {
         std::iter::once(self).chain(&self.other_loads)
@@ -168,13 +176,11 @@ pub struct BatchFacts {
 /// A stop rule and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopOutcome {
-    /// The metric of the stop rule.
-    pub metric: Metric,
-    /// The half-width asked for, as a share of the baseline.
-    pub half_width: f64,
+    /// The stop rule.
+    pub until: Until,
     /// The limit on measuring time, in seconds.
     pub within_s: f64,
-    /// Whether the run ended because the half-width was reached.
+    /// Whether the run ended because it had measured enough.
     pub is_reached: bool,
 }
 
@@ -230,9 +236,47 @@ pub struct ArmAnalysis {
     pub bystander_of: Option<ArmId>,
     /// What it pays for them; `None` for all arms but bystanders, and without a control.
     pub bystander: Option<Bystander>,
+    /// Whether it is within its budgets, in the plan's order; empty for most arms.
+    pub budgets: Vec<BudgetAnalysis>,
+    /// What claims about it come to, in the plan's order; empty for most arms.
+    pub claims: Vec<ClaimAnalysis>,
     /// What its program reports about itself, by name; texts that differ between launches are
     /// listed one after another.
     pub self_reported: BTreeMap<String, String>,
+}
+
+/// Whether an arm is within a budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BudgetAnalysis {
+    /// The budget's metric.
+    pub metric: Metric,
+    /// The most that the arm may cost.
+    pub at_most: Limit,
+    /// The confidence of each bound.
+    pub confidence: f64,
+    /// What it costs, as a share of the baseline or in the metric's unit, as the limit; less than
+    /// zero if it saves. Its ends are bounds of that confidence on one side each.
+    pub cost: Result<Interval, Missing>,
+    /// The verdict.
+    pub verdict: BudgetVerdict,
+    /// The number of launches that a verdict needs; `None` when there are as many.
+    pub launches_needed: Option<usize>,
+    /// Further measuring time until it is decided, in seconds; `None` when it is, and when the cost
+    /// lies too near the limit or more time is not what it lacks.
+    pub time_needed_s: Option<f64>,
+}
+
+/// Whether a claim is true of an arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimAnalysis {
+    /// The claim.
+    pub claim: Claim,
+    /// What the arm costs, as of a budget.
+    pub cost: Result<Interval, Missing>,
+    /// The verdict.
+    pub verdict: ClaimVerdict,
+    /// The number of launches that a verdict needs; `None` when there are as many.
+    pub launches_needed: Option<usize>,
 }
 
 /// The load on one arm in all its windows, void ones included.

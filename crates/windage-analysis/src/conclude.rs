@@ -120,6 +120,16 @@ pub(crate) fn relative_at(of: &Comparison, at: Confidence, rules: Rules) -> Opti
     }
 }
 
+/// The difference in the metric's unit at a confidence; `None` for a single launch, which shows no
+/// scatter of the baseline, and where the interval is unbounded.
+pub(crate) fn absolute_at(of: &Comparison, at: Confidence, rules: Rules) -> Option<Interval> {
+    match (&of.totals, of.scale) {
+        (Some(totals), _) => interval_of(&totals.difference, of.rounds, at, rules),
+        (None, Scale::LogRatio) => interval(of.absolute.as_ref()?, at, rules),
+        (None, Scale::Difference) => interval(of.location.as_ref().ok()?, at, rules),
+    }
+}
+
 /// An effect on totals with its interval; `None` when that is unbounded.
 pub(crate) fn interval_of(
     effect: &Effect,

@@ -10,8 +10,10 @@ mod analysis;
 #[cfg(test)]
 mod bad_input;
 mod blocks;
+mod budgets;
 mod calibration;
 mod changeover;
+mod claims;
 mod compare;
 mod comparison;
 mod conclude;
@@ -60,8 +62,8 @@ pub use agents::{
 };
 pub use analyse::{analyse, concluded, of_run_directory};
 pub use analysis::{
-    Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, OwnCost,
-    SlowExchange, StopOutcome, TurnFacts,
+    Analysis, ArmAnalysis, ArmLoad, BatchFacts, BudgetAnalysis, ClaimAnalysis, Coincidence,
+    DesignFacts, MetricAnalysis, OwnCost, SlowExchange, StopOutcome, TurnFacts,
 };
 pub use calibration::{ArmResult, CpuEffect, Cuttable, Experiment};
 pub use comparison::{

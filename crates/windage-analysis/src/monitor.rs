@@ -5,12 +5,14 @@
 //! confidence sequences, which hold at every look. (In a run of one round the deferred cost is
 //! unknown until the end; it shifts the estimate but hardly changes the interval's width.)
 
-use windage_model::{ArmIndex, Role};
+use windage_model::{ArmIndex, BudgetVerdict, Metric, Role, Until};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
 use windage_stats::{Confidence, TwoLevel, UnitKind, outlook};
 
+use crate::budgets;
 use crate::conclude::{launches_needed, relative_at};
-use crate::metrics::of_windows;
+use crate::family::Comparisons;
+use crate::metrics::{self, of_windows};
 use crate::quantiles::Finished;
 use crate::records::Records;
 use crate::run::Run;
@@ -64,7 +66,11 @@ impl Monitor {
     /// Why the run may end now: every treatment (or the control, where there is no treatment) is
     /// known as precisely as the stop rule asks. `None` while one of them is not.
     pub fn enough(&mut self) -> Option<String> {
-        let known = self.known();
+        let (metric, asked) = match self.stop.until {
+            Until::Known { metric, half_width } => (metric, half_width),
+            Until::Budgets => return self.decided(),
+        };
+        let known = self.known(metric, asked);
         self.still_needed = known.as_ref().and_then(|known| {
             let needed: Option<Vec<f64>> = known.iter().map(|k| k.needed).collect();
             let most = needed?.into_iter().fold(0.0, f64::max).ceil();
@@ -78,11 +84,10 @@ impl Monitor {
         });
         let known = known.filter(|known| !known.is_empty())?;
         let widest = known.iter().map(|k| k.half_width).fold(0.0, f64::max);
-        let asked = self.stop.half_width;
         known.iter().all(|k| k.half_width <= asked).then(|| {
             format!(
                 "{} is known to ±{:.2} %, the stop rule asks for ±{:.2} %",
-                self.stop.metric.as_str(),
+                metric.as_str(),
                 widest * 100.0,
                 asked * 100.0
             )
@@ -97,19 +102,36 @@ impl Monitor {
     }
 
     /// All followed arms; `None` when one of them has no interval yet.
-    fn known(&mut self) -> Option<Vec<Known>> {
-        let stop = self.stop;
+    fn known(&mut self, metric: Metric, half_width: f64) -> Option<Vec<Known>> {
         self.records.so_far(|so_far| {
             let run = Run::new(so_far, Finished::nothing(), Finished::nothing());
             watched(&so_far.manifest)
-                .map(|arm| known_of(&run, arm, stop))
+                .map(|arm| known_of(&run, arm, metric, half_width))
                 .collect()
         })
     }
+
+    /// That every budget is decided. Times are not read during a run, so that a budget of a quantile
+    /// is open until its end.
+    fn decided(&mut self) -> Option<String> {
+        let verdicts: Vec<BudgetVerdict> = self.records.so_far(|so_far| {
+            let run = Run::new(so_far, Finished::nothing(), Finished::nothing());
+            let arms = so_far.manifest.arms.iter().map(|arm| arm.index);
+            let of_arm = |arm| {
+                let comparisons: Comparisons =
+                    metrics::comparisons(&run, arm).into_iter().collect();
+                budgets::of_arm(&run, arm, &comparisons)
+            };
+            arms.flat_map(of_arm).map(|of| of.verdict).collect()
+        });
+        let is_decided = |verdict: &BudgetVerdict| *verdict != BudgetVerdict::Undecided;
+        (!verdicts.is_empty() && verdicts.iter().all(is_decided))
+            .then(|| "every budget is decided".to_owned())
+    }
 }
 
-fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
-    let comparison = of_windows(run, stop.metric, arm)?;
+fn known_of(run: &Run<'_>, arm: ArmIndex, metric: Metric, half_width: f64) -> Option<Known> {
+    let comparison = of_windows(run, metric, arm)?;
     let location = comparison.location.as_ref().ok()?;
     if is_of_another_sequence(run, location) {
         return None;
@@ -124,7 +146,7 @@ fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
     let found = relative_at(&comparison, Confidence::P95, run.rules)?;
     Some(Known {
         half_width: found.half_width(),
-        needed: needed(run, location, stop),
+        needed: needed(run, location, half_width),
     })
 }
 
@@ -134,10 +156,10 @@ pub(crate) fn is_of_another_sequence(run: &Run<'_>, location: &TwoLevel) -> bool
     run.records.manifest.design.rounds > 1 && location.units.kind != UnitKind::Launches
 }
 
-fn needed(run: &Run<'_>, location: &TwoLevel, stop: StopScope) -> Option<f64> {
+fn needed(run: &Run<'_>, location: &TwoLevel, half_width: f64) -> Option<f64> {
     let units = &location.units;
     // On the scale of log ratios: half the distance of exp(e + h) and exp(e − h).
-    let half_width = (stop.half_width / units.mean()?.exp()).asinh();
+    let half_width = (half_width / units.mean()?.exp()).asinh();
     let (count, deviation) = (units.values.len(), units.standard_deviation());
     let outlook = outlook(count, deviation, half_width, Confidence::P95)?;
     let blocks = match units.kind {
@@ -181,8 +203,10 @@ mod tests {
     fn monitor_of(recorded: Recorded, half_width: f64) -> Monitor {
         let mut manifest = recorded.manifest.clone();
         manifest.design.stop = Some(StopScope {
-            metric: Metric::CpuPerRequest,
-            half_width,
+            until: windage_model::Until::Known {
+                metric: Metric::CpuPerRequest,
+                half_width,
+            },
             within_ns: 60_000_000_000,
         });
         let mut monitor = Monitor::new(manifest).unwrap();
@@ -234,8 +258,10 @@ mod tests {
         let mut still_needed = Vec::new();
         for half_width in [0.000_2, 0.000_1] {
             manifest.design.stop = Some(StopScope {
-                metric: Metric::CpuInWindow,
-                half_width,
+                until: windage_model::Until::Known {
+                    metric: Metric::CpuInWindow,
+                    half_width,
+                },
                 within_ns: 60_000_000_000,
             });
             let mut monitor = Monitor::new(manifest.clone()).unwrap();

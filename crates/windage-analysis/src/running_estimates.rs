@@ -6,7 +6,7 @@
 //! confidence when it is looked at repeatedly (docs/METHODOLOGY.md). In a run with a stop rule each
 //! of them holds.
 
-use windage_model::{ArmIndex, Interval, Metric, Role};
+use windage_model::{ArmIndex, Interval, Metric, Role, Until};
 use windage_record::{Journal, RecordError, RunDir};
 use windage_stats::Confidence;
 
@@ -111,9 +111,12 @@ impl Following {
 fn running(records: &Records) -> Option<Running> {
     let manifest = &records.manifest;
     let run = Run::new(records, Finished::nothing(), Finished::nothing());
-    let stop = manifest.design.stop;
-    let (metric, compared) = match stop {
-        Some(stop) => (stop.metric, compared(&run, stop.metric)?),
+    let asked = manifest.design.stop.and_then(|stop| match stop.until {
+        Until::Known { metric, half_width } => Some((metric, half_width)),
+        Until::Budgets => None,
+    });
+    let (metric, compared) = match asked {
+        Some((metric, _)) => (metric, compared(&run, metric)?),
         None => primary(&run)?,
     };
     let others = manifest.arms.iter().filter(|arm| !is_baseline(arm.index));
@@ -130,7 +133,7 @@ fn running(records: &Records) -> Option<Running> {
     is_any_known.then(|| Running {
         regime: manifest.load.regime.clone(),
         metric,
-        asked: stop.map(|stop| stop.half_width),
+        asked: asked.map(|(_, half_width)| half_width),
         estimates,
     })
 }

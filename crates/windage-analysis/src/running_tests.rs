@@ -92,8 +92,10 @@ fn one_round_of_several_has_a_figure_and_no_interval() {
 fn a_run_with_a_stop_rule_shows_its_metric() {
     let mut recorded = fixture::records(3);
     recorded.manifest.design.stop = Some(StopScope {
-        metric: Metric::Throughput,
-        half_width: 0.02,
+        until: windage_model::Until::Known {
+            metric: Metric::Throughput,
+            half_width: 0.02,
+        },
         within_ns: 60_000_000_000,
     });
     let early = at_the_end(&recorded).unwrap();
@@ -134,8 +136,10 @@ fn without_cpu_the_metric_is_the_reports_primary() {
 #[test]
 fn no_estimates_without_comparable_windows() {
     let stop = StopScope {
-        metric: Metric::Throughput,
-        half_width: 0.02,
+        until: windage_model::Until::Known {
+            metric: Metric::Throughput,
+            half_width: 0.02,
+        },
         within_ns: 60_000_000_000,
     };
     for stop in [None, Some(stop)] {

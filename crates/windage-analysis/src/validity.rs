@@ -2,7 +2,7 @@
 
 use windage_model::{
     ArmIndex, IncompleteEnding, Interval, LoadModel, Order, Reason, Role, Soundness, Stretches,
-    Validity, Warning, WarningCode, WindowShare,
+    Until, Validity, Warning, WarningCode, WindowShare,
 };
 use windage_record::{Ending, Loss, ManifestArm};
 
@@ -152,9 +152,13 @@ fn death_in(records: &Records, account: &str) -> Option<String> {
 /// The interval is valid, but wider than the plan asks for.
 fn stop_not_reached(records: &Records) -> Option<Warning> {
     let stop = records.manifest.design.stop?;
+    // A budget that is undecided says so itself.
+    let Until::Known { metric, half_width } = stop.until else {
+        return None;
+    };
     (records.ending == Some(Ending::Complete)).then(|| Warning::StopNotReached {
-        metric: stop.metric.as_str().to_owned(),
-        half_width: stop.half_width,
+        metric: metric.as_str().to_owned(),
+        half_width,
         within_s: stop.within_ns as f64 / 1e9,
     })
 }

@@ -8,6 +8,8 @@
 
 mod agents;
 mod bill;
+mod budget;
+mod claim;
 mod comparison;
 mod curve;
 mod fidelity;
@@ -31,6 +33,8 @@ pub use comparison::comparison_to_json;
 
 pub use agents::AgentWire;
 use bill::{BillWire, BystanderWire, FidelityPointWire};
+pub use budget::BudgetWire;
+pub use claim::ClaimWire;
 use curve::CurveWire;
 pub use fidelity::FidelityWire;
 use inference::{FamilyWire, SeatWire, StopWire, VarianceComponentsWire};
@@ -129,6 +133,8 @@ pub struct UnderLoadWire {
     pub validity: ValidityWire,
     pub own_cost: OwnCostWire,
     pub arms: Vec<ArmWire>,
+    pub budgets: Vec<BudgetWire>,
+    pub claims: Vec<ClaimWire>,
     pub outliers: Vec<SlowExchangeWire>,
     pub curves: Vec<CurveWire>,
     pub stages: Vec<StagesWire>,
@@ -332,6 +338,22 @@ impl UnderLoadWire {
             validity: validity(&a.validity, words),
             own_cost: (&a.own_cost).into(),
             arms: a.arms.iter().map(|arm| arm_wire(arm, a, words)).collect(),
+            budgets: a
+                .arms
+                .iter()
+                .flat_map(|arm| {
+                    let budgets = arm.budgets.iter();
+                    budgets.map(move |of| BudgetWire::new(arm, of, words))
+                })
+                .collect(),
+            claims: a
+                .arms
+                .iter()
+                .flat_map(|arm| {
+                    let claims = arm.claims.iter();
+                    claims.map(move |of| ClaimWire::new(arm, of, words))
+                })
+                .collect(),
             outliers: a
                 .outliers
                 .iter()

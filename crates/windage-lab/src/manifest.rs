@@ -37,6 +37,8 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             .collect(),
         load: load_scope(&plan.load),
         other_loads: plan.other_loads.iter().map(load_scope).collect(),
+        budgets: plan.budgets.clone(),
+        claims: plan.claims.clone(),
         design: DesignScope {
             window_ns: whole_ns(design.window),
             settle_ns: whole_ns(design.settle),
@@ -51,8 +53,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             subject_cores: subject_cores(plan),
             placement: placement(plan),
             stop: design.stop.map(|stop| StopScope {
-                metric: stop.metric,
-                half_width: stop.half_width,
+                until: stop.until,
                 within_ns: whole_ns(stop.within),
             }),
         },

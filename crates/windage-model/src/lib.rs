@@ -8,6 +8,8 @@
 mod agent;
 mod arm;
 mod backend;
+mod budget;
+mod claim;
 mod estimate;
 mod event;
 mod exchanges;
@@ -25,6 +27,8 @@ mod window;
 pub use agent::{AgentCycle, Beside, BpfProgram, BpfStatistics};
 pub use arm::{ArmId, ArmIndex, LevelValue, Role};
 pub use backend::{Backend, BackendError};
+pub use budget::{Budget, BudgetVerdict, Limit, Until};
+pub use claim::{Claim, ClaimVerdict, Publication, Says};
 pub use estimate::{Difference, Interval, Method, Verdict};
 pub use event::Event;
 pub use exchanges::{ErrorCounts, Exchanges, Outlier, StatusClasses};

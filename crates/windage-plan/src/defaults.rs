@@ -52,6 +52,8 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) const IDLE: Duration = Duration::from_millis(500);
 pub(crate) const SEED: u64 = 1;
 pub(crate) const MARGIN: f64 = 0.005;
+/// Of a budget: the bound on one side that decides.
+pub(crate) const BUDGET_CONFIDENCE: f64 = 0.95;
 /// How many times longer a thorough run is if the plan has no `[design.thorough]`.
 pub(crate) const THOROUGH_TIMES: u32 = 4;
 

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod budget;
 mod defaults;
 mod expect;
 mod load;

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use windage_model::{ArmId, Facility, LevelValue, Order, Role};
+use windage_model::{ArmId, Budget, Claim, Facility, LevelValue, Order, Role};
 
 use crate::words::words;
 use crate::{
@@ -41,6 +41,10 @@ pub struct Plan {
     pub sink: Option<SinkPlan>,
     /// The baseline, its control, then the treatments in file order with sweeps expanded.
     pub arms: Vec<Arm>,
+    /// The most that arms may cost.
+    pub budgets: Vec<Budget>,
+    /// What was published about arms.
+    pub claims: Vec<Claim>,
     /// How the arms are measured.
     pub design: Design,
     /// How the arms are profiled after the measurement; `None` for no profiles.

@@ -7,10 +7,10 @@ mod toml_text;
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
+use windage_model::{ArmId, ArmIndex, Budget, Claim, Facility, LevelValue, Role, Says, Until};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
-use crate::{Stop, Template, Turn, Value, defaults, units};
+use crate::{Stop, Template, Turn, Value, budget, defaults, units};
 use toml_text::{Toml, duration, inline, list, quote, template};
 
 impl Plan {
@@ -54,6 +54,12 @@ impl Plan {
             if index != ArmIndex::CONTROL.get() {
                 print_arm(&mut out, arm, control_shares);
             }
+        }
+        for budget in &self.budgets {
+            print_budget(&mut out, budget, &self.arms);
+        }
+        for claim in &self.claims {
+            print_claim(&mut out, claim, &self.arms);
         }
         sink::print(&mut out, self.sink.as_ref());
         if let Some(profile) = &self.profile {
@@ -199,6 +205,48 @@ fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     }
 }
 
+fn print_budget(out: &mut Toml, budget: &Budget, arms: &[Arm]) {
+    out.table("[[budget]]");
+    out.entry("metric", quote(budget.metric.as_str()));
+    let of = budget.arms.iter().filter_map(|arm| arms.get(arm.get()));
+    out.entry("arms", list(of.map(|arm| quote(arm.id.as_str()))));
+    let at_most = budget::print(budget.metric.unit(), budget.at_most);
+    out.entry("at_most", quote(&at_most));
+    out.entry("confidence", format!("{:?}", budget.confidence));
+}
+
+fn print_claim(out: &mut Toml, claim: &Claim, arms: &[Arm]) {
+    out.table("[[claim]]");
+    let of = &claim.publication;
+    out.entry("text", quote(&of.text));
+    out.entry("source", quote(&of.source));
+    let optional = [
+        ("date", &of.date),
+        ("version", &of.version),
+        ("differs", &of.differs),
+    ];
+    for (key, text) in optional {
+        if let Some(text) = text {
+            out.entry(key, quote(text));
+        }
+    }
+    out.entry("metric", quote(claim.metric.as_str()));
+    let of = claim.arms.iter().filter_map(|arm| arms.get(arm.get()));
+    out.entry("arms", list(of.map(|arm| quote(arm.id.as_str()))));
+    let mut limit = |key, limit| {
+        out.entry(key, quote(&budget::print(claim.metric.unit(), limit)));
+    };
+    match claim.says {
+        Says::AtMost(most) => limit("at_most", most),
+        Says::AtLeast(least) => limit("at_least", least),
+        Says::About { value, tolerance } => {
+            limit("value", value);
+            limit("tolerance", tolerance);
+        }
+    }
+    out.entry("confidence", format!("{:?}", claim.confidence));
+}
+
 fn print_profile(out: &mut Toml, profile: &Profile) {
     out.table("[profile]");
     out.entry("with", quote(profile.with.as_str()));
@@ -249,9 +297,14 @@ fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
 }
 
 fn print_stop(stop: Stop) -> String {
-    let (metric, half_width) = (quote(stop.metric.as_str()), stop.half_width);
-    let within = duration(stop.within);
-    format!("{{ metric = {metric}, half_width = {half_width:?}, within = {within} }}")
+    let until = match stop.until {
+        Until::Known { metric, half_width } => {
+            let metric = quote(metric.as_str());
+            format!("metric = {metric}, half_width = {half_width:?}")
+        }
+        Until::Budgets => "budgets = true".to_owned(),
+    };
+    format!("{{ {until}, within = {} }}", duration(stop.within))
 }
 
 fn templates(templates: &[Template]) -> String {

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use windage_model::{LoadModel, Metric};
+use windage_model::{LoadModel, Metric, Order, Until};
 
-/// A run ends when a metric's interval is narrow enough, or when its time is up.
+use crate::{Length, Plan, defaults};
+
+/// A run ends when it has measured enough, or when its time is up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// The metric; one of [`Stop::metrics`].
-    pub metric: Metric,
-    /// The half-width of its interval, as a share of the baseline; above 0, below 1.
-    pub half_width: f64,
+    /// When it has measured enough. A metric is one of [`Stop::metrics`], a half-width above 0 and
+    /// below 1.
+    pub until: Until,
     /// The maximum measuring time, over all rounds.
     pub within: Duration,
 }
@@ -46,6 +47,40 @@ impl Stop {
     #[must_use]
     pub fn allows(rounds: u32) -> bool {
         rounds == 1 || rounds >= Stop::FEWEST_ROUNDS
+    }
+}
+
+impl Plan {
+    /// Replaces the length of the run: it ends when all budgets are decided, or after this much
+    /// measuring time.
+    ///
+    /// # Errors
+    /// Why that is impossible, in a sentence for the user.
+    pub fn stop_when_budgets_are_decided(&mut self, within: Duration) -> Result<(), String> {
+        if self.budgets.is_empty() {
+            return Err("the plan has no [[budget]] to check".to_owned());
+        }
+        if !self.other_loads.is_empty() {
+            return Err(
+                "a plan with regimes can't be checked: use a separate plan for each load"
+                    .to_owned(),
+            );
+        }
+        let design = &mut self.design;
+        if design.order == Order::Sequential {
+            return Err(
+                "a `sequential` plan can't be checked: it compares arms only after the last one is \
+                 measured; remove `order`"
+                    .to_owned(),
+            );
+        }
+        design.stop = Some(Stop {
+            until: Until::Budgets,
+            within,
+        });
+        design.length = Length::MeasuringTime(within);
+        design.rounds = design.rounds.max(defaults::rounds_within(within));
+        Ok(())
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn print_bytes(bytes: u64) -> String {
 }
 
 /// Digits and at most one point; `f64`'s own parser also accepts `inf` and `nan`.
-fn decimal(text: &str) -> Option<f64> {
+pub(crate) fn decimal(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     text.parse::<f64>().ok().filter(|n| plain && n.is_finite())
 }

@@ -38,6 +38,10 @@ pub(crate) struct PlanFile {
     #[serde(default)]
     pub(crate) arm: Vec<Arm>,
     #[serde(default)]
+    pub(crate) budget: Vec<Budget>,
+    #[serde(default)]
+    pub(crate) claim: Vec<Claim>,
+    #[serde(default)]
     pub(crate) design: Design,
     pub(crate) sink: Option<Spanned<Sink>>,
     pub(crate) profile: Option<Spanned<Profile>>,
@@ -287,6 +291,33 @@ pub(crate) struct Expect {
     pub(crate) events_per_request: Option<Spanned<Scalar>>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Budget {
+    pub(crate) metric: Text,
+    #[serde(default)]
+    pub(crate) arms: Option<Spanned<Vec<Text>>>,
+    pub(crate) at_most: Text,
+    pub(crate) confidence: Option<Spanned<Scalar>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claim {
+    pub(crate) text: Text,
+    pub(crate) source: Text,
+    pub(crate) date: Option<Text>,
+    pub(crate) version: Option<Text>,
+    pub(crate) differs: Option<Text>,
+    pub(crate) metric: Text,
+    pub(crate) arms: Option<Spanned<Vec<Text>>>,
+    pub(crate) at_most: Option<Text>,
+    pub(crate) at_least: Option<Text>,
+    pub(crate) value: Option<Text>,
+    pub(crate) tolerance: Option<Text>,
+    pub(crate) confidence: Option<Spanned<Scalar>>,
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Design {
@@ -317,8 +348,9 @@ pub(crate) struct Design {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StopWhen {
-    pub(crate) metric: Text,
-    pub(crate) half_width: Spanned<Scalar>,
+    pub(crate) metric: Option<Text>,
+    pub(crate) half_width: Option<Spanned<Scalar>>,
+    pub(crate) budgets: Option<Spanned<bool>>,
     pub(crate) within: Text,
 }
 

@@ -225,6 +225,10 @@ mistakes! {
     stop_and_blocks: "for = \"60s\"" => "blocks = 10\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
     stop_over_few_rounds: "for = \"60s\"" => "rounds = 3\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
     stop_of_a_sequence: "for = \"60s\"" => "order = \"sequential\"\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_with_half_a_rule: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", within = \"5m\" }";
+    stop_with_two_rules: "for = \"60s\"" => "stop = { budgets = true, half_width = \"1%\", within = \"5m\" }";
+    stop_at_no_budgets: "for = \"60s\"" => "stop = { budgets = false, within = \"5m\" }";
+    stop_without_budgets: "for = \"60s\"" => "stop = { budgets = true, within = \"5m\" }";
     unknown_key_of_a_stop: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\", for = \"5m\" }";
 }
 
@@ -450,4 +454,30 @@ fn colour_codes_only_when_asked() {
 #[test]
 fn the_good_plan_is_valid() {
     assert_eq!(rendered(GOOD, &[]), "no error");
+}
+
+// Budgets.
+mistakes! {
+    budget_of_no_metric: "[design]" => "[[budget]]\nmetric = \"cpu\"\nat_most = \"5%\"\n[design]";
+    budget_of_what_the_load_fixes: "[design]" => "[[budget]]\nmetric = \"throughput\"\nat_most = \"5%\"\n[design]";
+    budget_of_another_loads_metric: "[design]" => "[[budget]]\nmetric = \"flush_time\"\nat_most = \"5%\"\n[design]";
+    budget_without_a_limit: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\n[design]";
+    budget_in_another_unit: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"16MiB\"\n[design]";
+    budget_without_a_unit: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = 5\n[design]";
+    budget_below_zero: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"-5%\"\n[design]";
+    budget_of_the_baseline: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\narms = [\"off\"]\n[design]";
+    budget_of_no_arm: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\narms = []\n[design]";
+    budget_by_a_guess: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\nconfidence = \"50%\"\n[design]";
+}
+
+// Claims.
+mistakes! {
+    claim_without_a_source: "[design]" => "[[claim]]\ntext = \"It is fast.\"\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\n[design]";
+    claim_of_no_words: "[design]" => "[[claim]]\ntext = \" \"\nsource = \"a talk\"\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\n[design]";
+    claim_of_nothing: "[design]" => "[[claim]]\ntext = \"It is fast.\"\nsource = \"a talk\"\nmetric = \"cpu_per_request\"\n[design]";
+    claim_of_two_things: "[design]" => "[[claim]]\ntext = \"It is fast.\"\nsource = \"a talk\"\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\nvalue = \"4%\"\n[design]";
+    claim_of_an_exact_value: "[design]" => "[[claim]]\ntext = \"It is fast.\"\nsource = \"a talk\"\nmetric = \"cpu_per_request\"\nvalue = \"4%\"\n[design]";
+    claim_of_a_bound_give_or_take: "[design]" => "[[claim]]\ntext = \"It is fast.\"\nsource = \"a talk\"\nmetric = \"cpu_per_request\"\nat_most = \"4%\"\ntolerance = \"1%\"\n[design]";
+    claim_on_two_scales: "[design]" => "[[claim]]\ntext = \"It is fast.\"\nsource = \"a talk\"\nmetric = \"cpu_per_request\"\nvalue = \"4%\"\ntolerance = \"1us\"\n[design]";
+    claim_about_the_baseline: "[design]" => "[[claim]]\ntext = \"It is fast.\"\nsource = \"a talk\"\nmetric = \"cpu_per_request\"\nat_most = \"4%\"\narms = [\"off\"]\n[design]";
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_model::{Backend, LevelValue, LoadModel, Metric, Order, Role};
+use windage_model::{Backend, LevelValue, LoadModel, Metric, Order, Role, Until};
 use windage_plan::{
     Arrivals, Attach, BatchKind, Depth, Drops, Interleaving, Length, OnDeath, Origin, Plan,
     Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy, Turn, Value,
@@ -18,11 +18,13 @@ const BATCH: &str = include_str!("plans/batch.toml");
 const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
+const CLAIMS: &str = include_str!("plans/claims.toml");
+const BUDGETS: &str = include_str!("plans/budgets.toml");
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
 const PROXIED: &str = include_str!("plans/proxied.toml");
 const REGIMES: &str = include_str!("plans/regimes.toml");
 const AGENTS: &str = include_str!("plans/agents.toml");
-const ALL: [(&str, &str); 12] = [
+const ALL: [(&str, &str); 14] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
@@ -31,6 +33,8 @@ const ALL: [(&str, &str); 12] = [
     ("flows", FLOWS),
     ("socket", SOCKET),
     ("stopped", STOPPED),
+    ("budgets", BUDGETS),
+    ("claims", CLAIMS),
     ("receivers", RECEIVERS),
     ("proxied", PROXIED),
     ("regimes", REGIMES),
@@ -290,14 +294,11 @@ fn rounds_of_a_run_with_a_stop() {
     let stopped = |design: &str| parse(&format!("{STOPPED}{design}")).design;
     let design = stopped("");
     let stop = design.stop.expect("has `stop`");
-    assert_eq!(
-        (stop.metric, stop.half_width.to_bits(), stop.within),
-        (
-            Metric::Throughput,
-            0.01_f64.to_bits(),
-            Duration::from_secs(300)
-        )
-    );
+    let until = Until::Known {
+        metric: Metric::Throughput,
+        half_width: 0.01,
+    };
+    assert_eq!((stop.until, stop.within), (until, Duration::from_mins(5)));
     assert_eq!(design.length, Length::MeasuringTime(stop.within));
     let table = [
         ("", 30, "one per ten seconds"),
@@ -762,6 +763,8 @@ fn resolved_plans_spell_out_all_defaults() {
     insta::assert_snapshot!("resolved_flows", parse(FLOWS).to_resolved_toml());
     insta::assert_snapshot!("resolved_socket", parse(SOCKET).to_resolved_toml());
     insta::assert_snapshot!("resolved_stopped", parse(STOPPED).to_resolved_toml());
+    insta::assert_snapshot!("resolved_budgets", parse(BUDGETS).to_resolved_toml());
+    insta::assert_snapshot!("resolved_claims", parse(CLAIMS).to_resolved_toml());
     insta::assert_snapshot!("resolved_receivers", parse(RECEIVERS).to_resolved_toml());
 }
 

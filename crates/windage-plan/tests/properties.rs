@@ -13,6 +13,8 @@ const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
 const REGIMES: &str = include_str!("plans/regimes.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
+const CLAIMS: &str = include_str!("plans/claims.toml");
+const BUDGETS: &str = include_str!("plans/budgets.toml");
 
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
 const AGENTS: &str = include_str!("plans/agents.toml");
@@ -60,7 +62,8 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
 /// A plan with a range replaced by other text, often a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
     let base = prop::sample::select(vec![
-        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS, PROXIED, REGIMES, AGENTS,
+        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, BUDGETS, CLAIMS, RECEIVERS,
+        PROXIED, REGIMES, AGENTS,
     ]);
     let piece = prop_oneof![
         Just(String::new()),

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
-use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Order, Role};
+use windage_model::{
+    ArmId, ArmIndex, Backend, Budget, Claim, LevelValue, LoadModel, Order, Role, Until,
+};
 
 /// The format of a run directory, stored in its manifest and in its journal; no other is read.
 pub(crate) const FORMAT: u32 = 5;
@@ -40,6 +42,10 @@ pub struct Manifest {
     pub load: LoadScope,
     /// Further loads: rounds take turns with all loads, beginning with the first.
     pub other_loads: Vec<LoadScope>,
+    /// The most that arms may cost.
+    pub budgets: Vec<Budget>,
+    /// What was published about arms.
+    pub claims: Vec<Claim>,
     /// How the run measures.
     pub design: DesignScope,
 }
@@ -194,13 +200,11 @@ impl RunPart {
     }
 }
 
-/// A stop rule: the run ends once a metric is known this precisely.
+/// A stop rule: the run ends once it has measured enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopScope {
-    /// The metric.
-    pub metric: Metric,
-    /// Half the width of its interval, as a share of the baseline.
-    pub half_width: f64,
+    /// When that is.
+    pub until: Until,
     /// Maximum measuring time, in nanoseconds.
     pub within_ns: u64,
 }

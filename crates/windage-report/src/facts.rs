@@ -1,7 +1,7 @@
 //! Facts about a run: how it was measured, on what machine, and how to repeat it.
 
 use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, Restored, StopOutcome};
-use windage_model::{LoadModel, Role, Unit, WarningCode};
+use windage_model::{LoadModel, Metric, Role, Unit, Until, WarningCode};
 
 use crate::fact::{Fact, one_line, shell_word};
 use crate::{calibration, duration, number, placement, self_reported, turns};
@@ -106,13 +106,21 @@ fn stop(analysis: &Analysis) -> Vec<Fact> {
 
 /// The stop rule, and how close the run came.
 fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
-    let metric = stop.metric.label();
-    let asked = number::percent_two(stop.half_width);
     let within = duration::span(stop.within_s);
+    let (metric, asked) = match (stop.until, stop.is_reached) {
+        (Until::Known { metric, half_width }, _) => (metric, number::percent_two(half_width)),
+        (Until::Budgets, true) => {
+            return format!("stopped when every budget was decided; {within} were allowed");
+        }
+        (Until::Budgets, false) => {
+            return format!("when every budget is decided, or after {within} of measuring");
+        }
+    };
+    let label = metric.label();
     if stop.is_reached {
-        return format!("stopped when {metric} was known to ±{asked}; {within} were allowed");
+        return format!("stopped when {label} was known to ±{asked}; {within} were allowed");
     }
-    let known = widest(analysis, stop).map_or("no interval yet".to_owned(), |half_width| {
+    let known = widest(analysis, metric).map_or("no interval yet".to_owned(), |half_width| {
         format!("±{}", number::percent_bound(half_width))
     });
     let is_cut_short = analysis.validity.has(WarningCode::RunIncomplete);
@@ -121,11 +129,11 @@ fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
     } else {
         format!("within {within}")
     };
-    format!("±{asked} of {metric} was not reached {when}: {known}")
+    format!("±{asked} of {label} was not reached {when}: {known}")
 }
 
 /// The widest half-width of the treatments, or of the control without treatments.
-fn widest(analysis: &Analysis, stop: StopOutcome) -> Option<f64> {
+fn widest(analysis: &Analysis, metric: Metric) -> Option<f64> {
     let has = |role| analysis.arms.iter().any(|arm| arm.role == role);
     let waited_for = if has(Role::Treatment) {
         Role::Treatment
@@ -134,7 +142,7 @@ fn widest(analysis: &Analysis, stop: StopOutcome) -> Option<f64> {
     };
     let arms = analysis.arms.iter().filter(|arm| arm.role == waited_for);
     let half_width = |arm: &ArmAnalysis| {
-        let difference = arm.metrics.get(&stop.metric)?.difference.as_ref().ok()?;
+        let difference = arm.metrics.get(&metric)?.difference.as_ref().ok()?;
         Some(difference.relative.as_ref()?.half_width()).filter(|h| h.is_finite())
     };
     // No interval at all counts as the widest.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use windage_model::Until;
 
 use super::{Pair, regime};
 use crate::{Analysis, ArmAnalysis, Placed};
@@ -163,12 +164,15 @@ fn design_facts(of: &Analysis) -> Facts {
     facts.extend(design.request.clone().map(|request| ("request", request)));
     facts.extend(design.rate_per_s.map(|rate| ("rate", format!("{rate}/s"))));
     facts.extend(design.stop.map(|stop| {
-        let half_width = percent(stop.half_width);
-        let within = seconds(stop.within_s);
-        let metric = stop.metric.as_str();
+        let until = match stop.until {
+            Until::Known { metric, half_width } => {
+                format!("{} known to ±{} %", metric.as_str(), percent(half_width))
+            }
+            Until::Budgets => "all budgets decided".to_owned(),
+        };
         (
             "stop",
-            format!("{metric} known to ±{half_width} %, within {within}"),
+            format!("{until}, within {}", seconds(stop.within_s)),
         )
     }));
     let named = facts.into_iter().map(|(key, text)| (key.to_owned(), text));

@@ -112,6 +112,8 @@ mod tests {
             bill: None,
             bystander_of: None,
             bystander: None,
+            budgets: Vec::new(),
+            claims: Vec::new(),
             self_reported: BTreeMap::new(),
         }
     }

@@ -296,8 +296,10 @@ fn a_single_launch_has_curves_and_text_levels_have_none() {
 fn a_run_that_may_stop_early_has_points_and_no_fit() {
     let mut run = sweep(8, LINE);
     run.manifest.design.stop = Some(StopScope {
-        metric: Metric::CpuPerRequest,
-        half_width: 0.01,
+        until: windage_model::Until::Known {
+            metric: Metric::CpuPerRequest,
+            half_width: 0.01,
+        },
         within_ns: 1,
     });
     let analysis = analysed(&run);

@@ -344,8 +344,10 @@ fn a_run_that_may_stop_has_sequences_over_launches() {
     ] {
         let mut run = records_with_turns(launches, 6);
         run.manifest.design.stop = Some(StopScope {
-            metric: Metric::CpuPerRequest,
-            half_width: 0.001,
+            until: windage_model::Until::Known {
+                metric: Metric::CpuPerRequest,
+                half_width: 0.001,
+            },
             within_ns: 60_000_000_000,
         });
         let analysis = analysed(&run);

@@ -1,6 +1,7 @@
 //! How firm results are, in `analysis.json`.
 
 use serde::Serialize;
+use windage_model::Until;
 use windage_stats::Advice;
 
 use super::{IntervalWire, finite};
@@ -9,7 +10,7 @@ use crate::{InFamily, MetricAnalysis, Seat, StopOutcome, VarianceComponents};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct StopWire {
-    pub metric: String,
+    pub metric: Option<String>,
     pub half_width: Option<f64>,
     pub within_s: Option<f64>,
     pub is_reached: bool,
@@ -64,9 +65,15 @@ pub(super) fn family(result: &MetricAnalysis) -> String {
 
 impl From<StopOutcome> for StopWire {
     fn from(stop: StopOutcome) -> Self {
+        let (metric, half_width) = match stop.until {
+            Until::Known { metric, half_width } => {
+                (Some(metric.as_str().to_owned()), finite(half_width))
+            }
+            Until::Budgets => (None, None),
+        };
         StopWire {
-            metric: stop.metric.as_str().to_owned(),
-            half_width: finite(stop.half_width),
+            metric,
+            half_width,
             within_s: finite(stop.within_s),
             is_reached: stop.is_reached,
         }

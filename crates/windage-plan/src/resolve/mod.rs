@@ -9,7 +9,9 @@ mod agent_stretches;
 mod arm;
 mod attach;
 mod backend;
+mod budget;
 mod checker;
+mod claim;
 mod design;
 mod drops;
 mod expected;
@@ -73,6 +75,8 @@ pub(crate) fn resolve(
     stages::settle(&mut checker, file, &mut arms);
     agent::settle_bystanders(&mut checker, file, &mut arms, &services);
     agent::check(&mut checker, file, &services);
+    let budgets = budget::resolve_all(&mut checker, file, &arms, load::model(file));
+    let claims = claim::resolve_all(&mut checker, file, &arms, load::model(file));
     let profile = profile::resolve(&mut checker, file);
     // With a misspelt placeholder, it is unknown whether a receiver was meant.
     let receives = scope::check(&mut checker, file, &arms, &mut services)
@@ -101,6 +105,8 @@ pub(crate) fn resolve(
         load,
         other_loads,
         sink,
+        budgets: budgets.into_iter().map(|of| of.placed(&arms)).collect(),
+        claims: claims.into_iter().map(|of| of.placed(&arms)).collect(),
         arms,
         design,
         profile,

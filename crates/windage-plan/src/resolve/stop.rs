@@ -4,13 +4,13 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use toml::Spanned;
-use windage_model::{LoadModel, Metric, Order};
+use windage_model::{LoadModel, Metric, Order, Until};
 
 use super::checker::{Checker, DAY, INSTANT};
 use super::resolved::Resolved;
 use crate::plan::{Attach, Origin};
 use crate::problem::choices;
-use crate::wire::{self, StopWhen};
+use crate::wire::{self, StopWhen, Text};
 use crate::{Problem, Stop, defaults};
 
 /// The bounds of measuring time.
@@ -42,15 +42,61 @@ pub(super) fn resolve(
     refuse_other_lengths(checker, design);
     refuse_sequences(checker, design);
     let stop = given.get_ref();
-    let metric = metric(checker, stop, ground);
-    let half_width = half_width(checker, &stop.half_width);
+    let until = match &stop.budgets {
+        Some(budgets) => until_budgets(checker, stop, budgets),
+        None => until_known(checker, given, ground),
+    };
     let within = Some(&stop.within);
     let within = checker.duration("within", within, defaults::MEASURING_TIME, MEASURED);
     Some(Stop {
-        metric: metric?,
-        half_width: half_width?,
+        until: until?,
         within,
     })
+}
+
+fn until_known(
+    checker: &mut Checker<'_>,
+    given: &Spanned<StopWhen>,
+    ground: &Ground<'_>,
+) -> Option<Until> {
+    let stop = given.get_ref();
+    let mut key = |key: &str, is_given: bool| {
+        if !is_given {
+            let message = format!("the key `{key}` is missing");
+            checker.report(Problem::new(
+                given.span(),
+                message,
+                format!("needs `{key}`"),
+            ));
+        }
+    };
+    key("metric", stop.metric.is_some());
+    key("half_width", stop.half_width.is_some());
+    let metric = stop.metric.as_ref().map(|of| metric(checker, of, ground));
+    let half_width = stop.half_width.as_ref().map(|of| half_width(checker, of));
+    Some(Until::Known {
+        metric: metric??,
+        half_width: half_width??,
+    })
+}
+
+fn until_budgets(
+    checker: &mut Checker<'_>,
+    stop: &StopWhen,
+    budgets: &Spanned<bool>,
+) -> Option<Until> {
+    let metric = stop.metric.as_ref().map(|of| ("metric", of.span()));
+    let half_width = stop.half_width.as_ref().map(|of| ("half_width", of.span()));
+    for (key, span) in metric.into_iter().chain(half_width) {
+        let message = format!("`{key}` and `budgets` can't be combined: both say when to stop");
+        checker.report(Problem::new(span, message, "conflicts with `budgets`"));
+    }
+    if *budgets.get_ref() {
+        return Some(Until::Budgets);
+    }
+    let problem = Problem::new(budgets.span(), "`budgets` can only be true", "no rule");
+    checker.report(problem.help("remove it, and give `metric` and `half_width`"));
+    None
 }
 
 /// The rounds of a run that may be stopped; by default they follow from `within`.
@@ -120,8 +166,8 @@ fn refuse_sequences(checker: &mut Checker<'_>, design: &wire::Design) {
     }
 }
 
-fn metric(checker: &mut Checker<'_>, stop: &StopWhen, ground: &Ground<'_>) -> Option<Metric> {
-    let name = stop.metric.get_ref();
+fn metric(checker: &mut Checker<'_>, given: &Text, ground: &Ground<'_>) -> Option<Metric> {
+    let name = given.get_ref();
     let models = match &ground.model {
         Some(model) => std::slice::from_ref(model),
         None => &[LoadModel::Closed, LoadModel::Batch],
@@ -133,7 +179,7 @@ fn metric(checker: &mut Checker<'_>, stop: &StopWhen, ground: &Ground<'_>) -> Op
         .collect();
     let metric = Metric::from_name(name);
     if let Some(metric) = metric.filter(|metric| allowed.contains(metric)) {
-        refuse_unread_cpu(checker, stop, metric, ground);
+        refuse_unread_cpu(checker, given, metric, ground);
         return Some(metric);
     }
     let (message, label) = match metric {
@@ -147,18 +193,13 @@ fn metric(checker: &mut Checker<'_>, stop: &StopWhen, ground: &Ground<'_>) -> Op
         ),
     };
     let names: Vec<&str> = allowed.iter().map(|metric| metric.as_str()).collect();
-    let problem = Problem::new(stop.metric.span(), message, label);
+    let problem = Problem::new(given.span(), message, label);
     checker.report(problem.help(choices(name, &names)));
     None
 }
 
 /// The CPU of a service attached by its address alone can't be read.
-fn refuse_unread_cpu(
-    checker: &mut Checker<'_>,
-    stop: &StopWhen,
-    metric: Metric,
-    ground: &Ground<'_>,
-) {
+fn refuse_unread_cpu(checker: &mut Checker<'_>, given: &Text, metric: Metric, ground: &Ground<'_>) {
     let of_the_subject = matches!(
         metric,
         Metric::CpuPerRequest | Metric::CpuInWindow | Metric::CpuPerIteration
@@ -171,7 +212,7 @@ fn refuse_unread_cpu(
         let name = resolved.name();
         checker.report(
             Problem::new(
-                stop.metric.span(),
+                given.span(),
                 format!("the CPU of `{name}` can't be read: it is attached by its address alone"),
                 "never measured",
             )

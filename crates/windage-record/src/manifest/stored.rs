@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
-use windage_model::{ArmId, ArmIndex, BackendError, LevelValue, LoadModel, Metric, Order, Role};
+use windage_model::{
+    ArmId, ArmIndex, BackendError, Budget, Claim, LevelValue, Limit, LoadModel, Metric, Order,
+    Publication, Role, Says, Until,
+};
 
 use super::{
     DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
@@ -48,8 +51,21 @@ impl Manifest {
 
     fn check_finite(&self) -> Result<(), RecordError> {
         let mut figures = vec![("the equivalence margin".to_owned(), self.design.margin)];
-        let stop = self.design.stop.map(|stop| stop.half_width);
-        figures.extend(stop.map(|half_width| ("the stop's half-width".to_owned(), half_width)));
+        if let Some(Until::Known { half_width, .. }) = self.design.stop.map(|stop| stop.until) {
+            figures.push(("the stop's half-width".to_owned(), half_width));
+        }
+        for budget in &self.budgets {
+            figures.push(("the limit of a budget".to_owned(), budget.at_most.value()));
+            figures.push(("the confidence of a budget".to_owned(), budget.confidence));
+        }
+        for claim in &self.claims {
+            let figure = claim.says.figure().value();
+            figures.push(("the figure of a claim".to_owned(), figure));
+            if let Says::About { tolerance, .. } = claim.says {
+                figures.push(("the tolerance of a claim".to_owned(), tolerance.value()));
+            }
+            figures.push(("the confidence of a claim".to_owned(), claim.confidence));
+        }
         let loads = std::iter::once(&self.load).chain(&self.other_loads);
         let rates = loads.filter_map(|load| load.rate_per_s);
         figures.extend(rates.map(|rate| ("the rate".to_owned(), rate)));
@@ -100,7 +116,53 @@ struct StoredManifest {
     arms: Vec<StoredArm>,
     load: StoredLoad,
     other_loads: Vec<StoredLoad>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    budgets: Vec<StoredBudget>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<StoredClaim>,
     design: StoredDesign,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredBudget {
+    metric: String,
+    arms: Vec<u16>,
+    at_most: StoredLimit,
+    confidence: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredClaim {
+    text: String,
+    source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    differs: Option<String>,
+    metric: String,
+    arms: Vec<u16>,
+    says: StoredSays,
+    confidence: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredSays {
+    AtMost(StoredLimit),
+    AtLeast(StoredLimit),
+    About {
+        value: StoredLimit,
+        tolerance: StoredLimit,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredLimit {
+    Percent(f64),
+    InUnit(f64),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -209,8 +271,11 @@ enum StoredPart {
 
 #[derive(Serialize, Deserialize)]
 struct StoredStop {
-    metric: String,
-    half_width: f64,
+    /// With `half_width`; without both, the run stops when its budgets are decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metric: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    half_width: Option<f64>,
     within_ns: u64,
 }
 
@@ -237,6 +302,8 @@ impl From<&Manifest> for StoredManifest {
             arms: manifest.arms.iter().map(Into::into).collect(),
             load: (&manifest.load).into(),
             other_loads: manifest.other_loads.iter().map(Into::into).collect(),
+            budgets: manifest.budgets.iter().map(Into::into).collect(),
+            claims: manifest.claims.iter().map(Into::into).collect(),
             design: (&manifest.design).into(),
         }
     }
@@ -268,6 +335,16 @@ impl TryFrom<StoredManifest> for Manifest {
                 .collect::<Result<_, _>>()?,
             load: stored.load.into(),
             other_loads: stored.other_loads.into_iter().map(Into::into).collect(),
+            budgets: stored
+                .budgets
+                .into_iter()
+                .map(TryInto::try_into)
+                .collect::<Result<_, _>>()?,
+            claims: stored
+                .claims
+                .into_iter()
+                .map(TryInto::try_into)
+                .collect::<Result<_, _>>()?,
             design: stored.design.try_into()?,
         })
     }
@@ -490,11 +567,122 @@ impl From<StoredPlaced> for Placed {
     }
 }
 
+impl From<&Budget> for StoredBudget {
+    fn from(budget: &Budget) -> Self {
+        StoredBudget {
+            metric: budget.metric.as_str().to_owned(),
+            arms: budget.arms.iter().map(|arm| arm.0).collect(),
+            at_most: budget.at_most.into(),
+            confidence: budget.confidence,
+        }
+    }
+}
+
+impl TryFrom<StoredBudget> for Budget {
+    type Error = String;
+
+    fn try_from(stored: StoredBudget) -> Result<Self, String> {
+        Ok(Budget {
+            metric: metric(&stored.metric)?,
+            arms: stored.arms.into_iter().map(ArmIndex).collect(),
+            at_most: stored.at_most.into(),
+            confidence: one_sided(stored.confidence)?,
+        })
+    }
+}
+
+impl From<&Claim> for StoredClaim {
+    fn from(claim: &Claim) -> Self {
+        let of = claim.publication.clone();
+        StoredClaim {
+            text: of.text,
+            source: of.source,
+            date: of.date,
+            version: of.version,
+            differs: of.differs,
+            metric: claim.metric.as_str().to_owned(),
+            arms: claim.arms.iter().map(|arm| arm.0).collect(),
+            says: match claim.says {
+                Says::AtMost(limit) => StoredSays::AtMost(limit.into()),
+                Says::AtLeast(limit) => StoredSays::AtLeast(limit.into()),
+                Says::About { value, tolerance } => StoredSays::About {
+                    value: value.into(),
+                    tolerance: tolerance.into(),
+                },
+            },
+            confidence: claim.confidence,
+        }
+    }
+}
+
+impl TryFrom<StoredClaim> for Claim {
+    type Error = String;
+
+    fn try_from(stored: StoredClaim) -> Result<Self, String> {
+        Ok(Claim {
+            publication: Publication {
+                text: stored.text,
+                source: stored.source,
+                date: stored.date,
+                version: stored.version,
+                differs: stored.differs,
+            },
+            metric: metric(&stored.metric)?,
+            arms: stored.arms.into_iter().map(ArmIndex).collect(),
+            says: match stored.says {
+                StoredSays::AtMost(limit) => Says::AtMost(limit.into()),
+                StoredSays::AtLeast(limit) => Says::AtLeast(limit.into()),
+                StoredSays::About { value, tolerance } => Says::About {
+                    value: value.into(),
+                    tolerance: tolerance.into(),
+                },
+            },
+            confidence: one_sided(stored.confidence)?,
+        })
+    }
+}
+
+impl From<Limit> for StoredLimit {
+    fn from(limit: Limit) -> Self {
+        match limit {
+            Limit::Percent(percent) => StoredLimit::Percent(percent),
+            Limit::InUnit(value) => StoredLimit::InUnit(value),
+        }
+    }
+}
+
+impl From<StoredLimit> for Limit {
+    fn from(stored: StoredLimit) -> Self {
+        match stored {
+            StoredLimit::Percent(percent) => Limit::Percent(percent),
+            StoredLimit::InUnit(value) => Limit::InUnit(value),
+        }
+    }
+}
+
+/// The confidence of a bound on one side.
+fn one_sided(confidence: f64) -> Result<f64, String> {
+    match confidence > 0.5 && confidence < 1.0 {
+        true => Ok(confidence),
+        false => Err(format!("{confidence} is not the confidence of a bound")),
+    }
+}
+
+fn metric(name: &str) -> Result<Metric, String> {
+    Metric::from_name(name).ok_or_else(|| format!("`{name}` is not a metric"))
+}
+
 impl From<StopScope> for StoredStop {
     fn from(stop: StopScope) -> Self {
+        let (metric, half_width) = match stop.until {
+            Until::Known { metric, half_width } => {
+                (Some(metric.as_str().to_owned()), Some(half_width))
+            }
+            Until::Budgets => (None, None),
+        };
         StoredStop {
-            metric: stop.metric.as_str().to_owned(),
-            half_width: stop.half_width,
+            metric,
+            half_width,
             within_ns: stop.within_ns,
         }
     }
@@ -504,10 +692,15 @@ impl TryFrom<StoredStop> for StopScope {
     type Error = String;
 
     fn try_from(stored: StoredStop) -> Result<Self, String> {
-        let metric = Metric::from_name(&stored.metric);
         Ok(StopScope {
-            metric: metric.ok_or_else(|| format!("`{}` is not a metric", stored.metric))?,
-            half_width: stored.half_width,
+            until: match (&stored.metric, stored.half_width) {
+                (Some(name), Some(half_width)) => Until::Known {
+                    metric: metric(name)?,
+                    half_width,
+                },
+                (None, None) => Until::Budgets,
+                _ => return Err("`stop` has one of `metric` and `half_width`".to_owned()),
+            },
             within_ns: stored.within_ns,
         })
     }

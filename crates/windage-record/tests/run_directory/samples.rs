@@ -5,8 +5,9 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use windage_model::fixtures::{place, turn_block};
 use windage_model::{
-    ArmCpu, ArmIndex, CpuSource, Exchanges, LevelValue, LoadModel, MachineDelta, Metric, Outlier,
-    Place, StatusClasses, TurnBlock, Window, WindowCpu,
+    ArmCpu, ArmIndex, Budget, Claim, CpuSource, Exchanges, LevelValue, Limit, LoadModel,
+    MachineDelta, Metric, Outlier, Place, Publication, Says, StatusClasses, TurnBlock, Window,
+    WindowCpu,
 };
 use windage_record::{
     DesignScope, Entry, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed,
@@ -35,6 +36,51 @@ pub(crate) fn manifest() -> Manifest {
             rate_per_s: Some(2000.0),
             ..any.load
         },
+        budgets: vec![
+            Budget {
+                metric: Metric::CpuPerRequest,
+                arms: vec![ArmIndex(1)],
+                at_most: Limit::Percent(5.0),
+                confidence: 0.95,
+            },
+            Budget {
+                metric: Metric::RssPeak,
+                arms: vec![ArmIndex(1)],
+                at_most: Limit::InUnit(16_777_216.0),
+                confidence: 0.9,
+            },
+        ],
+        claims: vec![
+            Claim {
+                publication: Publication {
+                    text: "It costs \"4 %\".".to_owned(),
+                    source: "https://example.org/".to_owned(),
+                    date: Some("2026-02".to_owned()),
+                    version: None,
+                    differs: Some("another machine".to_owned()),
+                },
+                metric: Metric::CpuPerRequest,
+                arms: vec![ArmIndex(1)],
+                says: Says::About {
+                    value: Limit::Percent(4.0),
+                    tolerance: Limit::Percent(1.0),
+                },
+                confidence: 0.95,
+            },
+            Claim {
+                publication: Publication {
+                    text: "It needs little.".to_owned(),
+                    source: "a talk".to_owned(),
+                    date: None,
+                    version: Some("1.2".to_owned()),
+                    differs: None,
+                },
+                metric: Metric::RssPeak,
+                arms: vec![ArmIndex(1)],
+                says: Says::AtLeast(Limit::InUnit(1e6)),
+                confidence: 0.9,
+            },
+        ],
         design: DesignScope {
             rounds: 3,
             blocks_per_round: 20,
@@ -62,8 +108,10 @@ pub(crate) fn manifest() -> Manifest {
                 },
             ],
             stop: Some(StopScope {
-                metric: Metric::CpuPerRequest,
-                half_width: 0.005,
+                until: windage_model::Until::Known {
+                    metric: Metric::CpuPerRequest,
+                    half_width: 0.005,
+                },
                 within_ns: 300_000_000_000,
             }),
             ..any.design

@@ -285,8 +285,10 @@ fn an_unknown_error_of_runs_is_not_taken_as_zero() {
         if launches == 2 {
             // Over two launches a confidence sequence is unbounded.
             run.manifest.design.stop = Some(windage_record::StopScope {
-                metric: Metric::CpuPerRequest,
-                half_width: 0.01,
+                until: windage_model::Until::Known {
+                    metric: Metric::CpuPerRequest,
+                    half_width: 0.01,
+                },
                 within_ns: 1,
             });
         }

@@ -8,8 +8,10 @@ use windage_record::{LoadScope, StopScope};
 fn stopping(half_width: f64) -> Recorded {
     let mut run = run(16, 2);
     run.manifest.design.stop = Some(StopScope {
-        metric: Metric::CpuPerRequest,
-        half_width,
+        until: windage_model::Until::Known {
+            metric: Metric::CpuPerRequest,
+            half_width,
+        },
         within_ns: 60_000_000_000,
     });
     run

@@ -113,8 +113,10 @@ fn the_time_left_is_computed_from_the_time_taken() {
 fn a_run_that_may_stop_early_has_no_end_yet() {
     let mut manifest = manifest();
     manifest.design.stop = Some(StopScope {
-        metric: Metric::Throughput,
-        half_width: 0.01,
+        until: windage_model::Until::Known {
+            metric: Metric::Throughput,
+            half_width: 0.01,
+        },
         within_ns: 1,
     });
     let entries = [

@@ -1,0 +1,147 @@
+//! The limits of budgets, as plans write them, and the metrics that can have one.
+
+use std::time::Duration;
+
+use windage_model::{Limit, LoadModel, Metric, Unit};
+
+use crate::units;
+
+/// Reads a limit such as `"5%"` of the baseline, or one in a metric's unit such as `"12us"`.
+///
+/// The error is a sentence for the user.
+pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
+    let trimmed = text.trim();
+    if let Some(percent) = trimmed.strip_suffix('%') {
+        let percent = units::decimal(percent.trim_end());
+        return percent.map(Limit::Percent).ok_or_else(|| wrong(unit, text));
+    }
+    let nanoseconds = || {
+        let duration = units::parse_duration(trimmed).ok()?;
+        u64::try_from(duration.as_nanos()).ok().map(|ns| ns as f64)
+    };
+    let found = match unit {
+        Unit::Nanoseconds => nanoseconds(),
+        Unit::Microseconds => nanoseconds().map(|ns| ns / 1e3),
+        Unit::Seconds => nanoseconds().map(|ns| ns / 1e9),
+        Unit::Bytes => match units::parse_bytes(trimmed) {
+            Ok(bytes) => Some(bytes as f64),
+            Err(_) => trimmed
+                .strip_suffix('B')
+                .and_then(|number| units::decimal(number.trim_end())),
+        },
+        Unit::PerSecond => units::parse_rate_or_zero(trimmed).ok(),
+        Unit::Cores => trimmed
+            .strip_suffix("cores")
+            .and_then(|number| units::decimal(number.trim_end())),
+        Unit::One => units::decimal(trimmed),
+    };
+    found.map(Limit::InUnit).ok_or_else(|| wrong(unit, text))
+}
+
+fn wrong(unit: Unit, text: &str) -> String {
+    let example = match unit {
+        Unit::Nanoseconds => "500ns",
+        Unit::Microseconds => "12us",
+        Unit::Seconds => "200ms",
+        Unit::Bytes => "16MiB",
+        Unit::PerSecond => "100/s",
+        Unit::Cores => "0.05cores",
+        Unit::One => "0.01",
+    };
+    format!("`{text}` is not a limit such as \"5%\" of the baseline, or \"{example}\"")
+}
+
+/// A limit that [`parse`] reads back to the same value.
+pub(crate) fn print(unit: Unit, limit: Limit) -> String {
+    let value = match limit {
+        Limit::Percent(percent) => return format!("{percent}%"),
+        Limit::InUnit(value) => value,
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it was read from a whole number of nanoseconds"
+    )]
+    let time = |ns: f64| units::print_duration(Duration::from_nanos(ns.round() as u64));
+    match unit {
+        Unit::Nanoseconds => time(value),
+        Unit::Microseconds => time(value * 1e3),
+        Unit::Seconds => time(value * 1e9),
+        Unit::Bytes => format!("{value}B"),
+        Unit::PerSecond => units::print_rate(value),
+        Unit::Cores => format!("{value}cores"),
+        Unit::One => format!("{value}"),
+    }
+}
+
+/// Whether a metric can have a budget under a load: it is measured in every arm, and neither the
+/// load nor the generator fixes it.
+pub(crate) fn can_have(metric: Metric, model: LoadModel) -> bool {
+    use Metric::{
+        CpuIdle, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated, CpuPerSpan, FlushCpu,
+        FlushTime, GeneratorCpuPerRequest, Pss, RssPeak, RssSteady, StartupCpu, StartupTime,
+        Throughput, TypicalCpuPerRequest, WallPerIteration,
+    };
+    match metric {
+        CpuPerSpan | CpuPerEvent | GeneratorCpuPerRequest | TypicalCpuPerRequest => false,
+        CpuIdle | RssSteady | RssPeak | Pss | StartupTime | StartupCpu => true,
+        CpuPerIteration | CpuPerIterationIsolated | WallPerIteration | FlushTime | FlushCpu => {
+            model == LoadModel::Batch
+        }
+        Throughput => model == LoadModel::Closed,
+        _ => model != LoadModel::Batch,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn limits() {
+        use Limit::{InUnit, Percent};
+        let table = [
+            (Unit::Microseconds, "5%", Some(Percent(5.0))),
+            (Unit::Microseconds, "0.5 %", Some(Percent(0.5))),
+            (Unit::Microseconds, "12us", Some(InUnit(12.0))),
+            (Unit::Microseconds, "1ms", Some(InUnit(1000.0))),
+            (Unit::Seconds, "200ms", Some(InUnit(0.2))),
+            (Unit::Bytes, "16MiB", Some(InUnit(16_777_216.0))),
+            (Unit::Bytes, "300B", Some(InUnit(300.0))),
+            (Unit::PerSecond, "100/s", Some(InUnit(100.0))),
+            (Unit::Cores, "0.05cores", Some(InUnit(0.05))),
+            (Unit::One, "0.01", Some(InUnit(0.01))),
+            (Unit::Microseconds, "12", None),
+            (Unit::Microseconds, "16MiB", None),
+            (Unit::Microseconds, "-5%", None),
+            (Unit::Microseconds, "inf%", None),
+            (Unit::Bytes, "12us", None),
+            (Unit::One, "", None),
+        ];
+        for (unit, text, expected) in table {
+            assert_eq!(parse(unit, text).ok(), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printed_limits_lead_back(ns in 0_u64..1 << 50, value in 0.0..1e6, whole in 0_u32..1 << 30) {
+            let whole = f64::from(whole);
+            let of_time = ns as f64;
+            for (unit, limit) in [
+                (Unit::Seconds, Limit::Percent(value)),
+                (Unit::Nanoseconds, Limit::InUnit(of_time)),
+                (Unit::Microseconds, Limit::InUnit(of_time / 1e3)),
+                (Unit::Seconds, Limit::InUnit(of_time / 1e9)),
+                (Unit::Bytes, Limit::InUnit(whole)),
+                (Unit::PerSecond, Limit::InUnit(value)),
+                (Unit::Cores, Limit::InUnit(value)),
+                (Unit::One, Limit::InUnit(value)),
+            ] {
+                let printed = print(unit, limit);
+                prop_assert_eq!(parse(unit, &printed), Ok(limit), "{}", printed);
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `[[budget]]`.
+
+use toml::Spanned;
+use windage_model::{ArmId, ArmIndex, Budget, Limit, LoadModel, Metric, Role};
+
+use super::checker::Checker;
+use super::file_arm::FileArm;
+use crate::plan::Arm;
+use crate::problem::choices;
+use crate::wire::{self, PlanFile, Text};
+use crate::{Problem, budget, defaults};
+
+/// A budget whose arms are known by id: the control is not among the arms yet.
+pub(super) struct Unplaced {
+    held: Held,
+    at_most: Limit,
+}
+
+impl Unplaced {
+    pub(super) fn placed(self, arms: &[Arm]) -> Budget {
+        Budget {
+            arms: self.held.placed(arms),
+            metric: self.held.metric,
+            at_most: self.at_most,
+            confidence: self.held.confidence,
+        }
+    }
+}
+
+/// What a budget or a claim is about.
+pub(super) struct Held {
+    pub(super) metric: Metric,
+    pub(super) arms: Vec<ArmId>,
+    pub(super) confidence: f64,
+}
+
+impl Held {
+    /// Budgets and claims have these keys in common. `what` is "a budget", for example.
+    pub(super) fn resolve(
+        checker: &mut Checker<'_>,
+        file: &PlanFile,
+        arms: &[FileArm],
+        model: Option<LoadModel>,
+        given: Given<'_>,
+    ) -> Option<Held> {
+        let metric = metric(checker, &given, model);
+        let held = match given.arms {
+            Some(named) => named_arms(checker, file, named, arms, given.what),
+            None => treatments(arms).map(|arm| arm.id.clone()).collect(),
+        };
+        if held.is_empty() && given.arms.is_none() {
+            let message = format!("{} needs an arm with telemetry", given.what);
+            let span = given.metric.span();
+            checker.report(Problem::new(span, message, "the plan has none"));
+        }
+        let confidence = confidence(checker, given.confidence);
+        Some(Held {
+            metric: metric?,
+            arms: held,
+            confidence,
+        })
+    }
+
+    pub(super) fn placed(&self, arms: &[Arm]) -> Vec<ArmIndex> {
+        let indexed = (0u16..).map(ArmIndex).zip(arms);
+        let held = indexed.filter(|(_, arm)| self.arms.contains(&arm.id));
+        held.map(|(index, _)| index).collect()
+    }
+
+    /// A limit in per cent or in the metric's unit.
+    pub(super) fn limit(&self, checker: &mut Checker<'_>, given: &Text) -> Option<Limit> {
+        let found = budget::parse(self.metric.unit(), given.get_ref());
+        let report = |message| checker.report(Problem::new(given.span(), message, "not a limit"));
+        found.map_err(report).ok()
+    }
+}
+
+/// The keys of a budget or a claim that say what it is about.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub(super) what: &'static str,
+    pub(super) metric: &'a Text,
+    pub(super) arms: Option<&'a Spanned<Vec<Text>>>,
+    pub(super) confidence: Option<&'a Spanned<wire::Scalar>>,
+}
+
+/// All budgets that have no problem.
+pub(super) fn resolve_all(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    arms: &[FileArm],
+    model: Option<LoadModel>,
+) -> Vec<Unplaced> {
+    let budgets = file.budget.iter();
+    let resolved: Vec<Unplaced> = budgets
+        .filter_map(|given| resolve(checker, file, given, arms, model))
+        .collect();
+    let stop = file.design.stop.as_ref().map(Spanned::get_ref);
+    let stop = stop.and_then(|stop| stop.budgets.as_ref());
+    if let Some(stop) = stop.filter(|stop| *stop.get_ref())
+        && file.budget.is_empty()
+    {
+        let problem = Problem::new(stop.span(), "the plan has no budget", "never decided");
+        checker.report(problem.help("add a [[budget]], or stop at a `half_width`"));
+    }
+    resolved
+}
+
+fn resolve(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    given: &wire::Budget,
+    arms: &[FileArm],
+    model: Option<LoadModel>,
+) -> Option<Unplaced> {
+    let about = Given {
+        what: "a budget",
+        metric: &given.metric,
+        arms: given.arms.as_ref(),
+        confidence: given.confidence.as_ref(),
+    };
+    let held = Held::resolve(checker, file, arms, model, about)?;
+    let at_most = held.limit(checker, &given.at_most)?;
+    Some(Unplaced { held, at_most })
+}
+
+fn metric(
+    checker: &mut Checker<'_>,
+    given: &Given<'_>,
+    model: Option<LoadModel>,
+) -> Option<Metric> {
+    let name = given.metric.get_ref();
+    let model = model?;
+    let allowed = |metric: &Metric| budget::can_have(*metric, model);
+    let found = Metric::from_name(name);
+    if found.is_some_and(|metric| allowed(&metric)) {
+        return found;
+    }
+    let (message, label) = match found {
+        None => (format!("`{name}` is not a metric"), "no such metric"),
+        Some(_) => (
+            format!("`{name}` can't have {} under this load", given.what),
+            "not measured, or fixed by the load",
+        ),
+    };
+    let all = Metric::ALL.iter().copied().filter(allowed);
+    let names: Vec<&str> = all.map(Metric::as_str).collect();
+    let problem = Problem::new(given.metric.span(), message, label);
+    checker.report(problem.help(choices(name, &names)));
+    None
+}
+
+fn treatments(arms: &[FileArm]) -> impl Iterator<Item = &Arm> {
+    let all = arms.iter().flat_map(|of| &of.arms);
+    all.filter(|arm| arm.role == Role::Treatment && arm.bystander_of.is_none())
+}
+
+/// Treatments by id or name; the name of an arm that is swept stands for all its levels.
+fn named_arms(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    named: &Spanned<Vec<Text>>,
+    arms: &[FileArm],
+    what: &str,
+) -> Vec<ArmId> {
+    if named.get_ref().is_empty() {
+        let problem = Problem::new(named.span(), format!("{what} for no arm"), "empty");
+        let help = format!("remove `arms` for {what} of every arm with telemetry");
+        checker.report(problem.help(help));
+    }
+    let mut held = Vec::new();
+    for text in named.get_ref() {
+        let name = text.get_ref();
+        let swept = file.arm.iter().zip(arms);
+        let swept = swept.filter(|(given, _)| given.name.get_ref() == name);
+        let mut ids: Vec<ArmId> = swept
+            .flat_map(|(_, of)| treatments(std::slice::from_ref(of)))
+            .chain(treatments(arms).filter(|arm| arm.id.as_str() == name || arm.name == *name))
+            .map(|arm| arm.id.clone())
+            .collect();
+        if ids.is_empty() {
+            let names: Vec<&str> = treatments(arms).map(|arm| arm.name.as_str()).collect();
+            let message = format!("no arm with telemetry is named `{name}`");
+            let problem = Problem::new(text.span(), message, "unknown arm");
+            checker.report(problem.help(choices(name, &names)));
+        }
+        held.append(&mut ids);
+    }
+    held
+}
+
+fn confidence(checker: &mut Checker<'_>, given: Option<&Spanned<wire::Scalar>>) -> f64 {
+    let Some(given) = given else {
+        return defaults::BUDGET_CONFIDENCE;
+    };
+    let confidence = checker.share("confidence", given);
+    if confidence.is_some_and(|share| share <= 0.5) {
+        let message = "`confidence` must be above 50%";
+        let problem = Problem::new(given.span(), message, "a guess would be as sure");
+        checker.report(problem.help("for example \"95%\""));
+    }
+    confidence.unwrap_or(defaults::BUDGET_CONFIDENCE)
+}
