@@ -14,6 +14,7 @@ mod duration;
 mod fact;
 mod facts;
 mod guide;
+mod limit;
 mod markdown;
 pub mod number;
 mod page;

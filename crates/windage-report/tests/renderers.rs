@@ -68,6 +68,8 @@ fn snapshots() {
         ("few_launches", fixtures::few_launches()),
         ("sweep", fixtures::sweep()),
         ("ladder", fixtures::ladder()),
+        ("budgets", fixtures::budgets()),
+        ("claims", fixtures::claims()),
     ] {
         insta::assert_snapshot!(format!("{name}_brief"), brief(&analysis));
     }

@@ -2,7 +2,9 @@
 
 pub(crate) mod agents;
 mod aspect;
+mod budget;
 pub(crate) mod by_rate;
+mod claim;
 mod compact;
 pub(crate) mod curve;
 mod export;
@@ -19,7 +21,9 @@ mod stages;
 
 use agents::{agent_details, agent_tables};
 pub(crate) use aspect::nothing;
+use budget::budget_tables;
 pub(crate) use by_rate::by_rate_table;
+use claim::claim_tables;
 pub(crate) use compact::changed_table;
 use compact::compact_table;
 pub(crate) use compact::{GROUPS, Group, Placed, Shown, marked};
@@ -224,6 +228,8 @@ pub(crate) fn headline(metric: Metric) -> String {
 pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     let primary = analysis.primary;
     let mut tables: Vec<Table> = primary_table(analysis, primary).into_iter().collect();
+    tables.extend(budget_tables(analysis));
+    tables.extend(claim_tables(analysis));
     tables.extend(script_tables(analysis));
     tables.extend(curve_tables(analysis));
     tables.extend(stage_tables(analysis));
@@ -264,7 +270,9 @@ pub(crate) fn headline_tables(analysis: &Analysis) -> [Vec<Table>; 2] {
         table.columns.truncate(3);
         table.rows.iter_mut().for_each(|row| row.cells.truncate(3));
     }
-    let mut answer: Vec<Table> = primary.into_iter().chain(stages).collect();
+    let mut judged = budget_tables(analysis);
+    judged.extend(claim_tables(analysis));
+    let mut answer: Vec<Table> = primary.into_iter().chain(judged).chain(stages).collect();
     for table in &mut answer {
         table
             .facts

@@ -1,0 +1,98 @@
+//! The tables of budgets.
+
+use windage_analysis::{Analysis, ArmAnalysis, BudgetAnalysis};
+use windage_model::BudgetVerdict;
+
+use super::{Align, Cell, Column, NOT_FINITE, Notes, Row, Table, Tone, column, plain};
+use crate::fact::one_line;
+use crate::{duration, limit, number, sentences};
+
+/// A table for each budget, with a row for each arm that it holds for.
+pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
+    let mut budgets: Vec<&BudgetAnalysis> = Vec::new();
+    for of in analysis.arms.iter().flat_map(|arm| &arm.budgets) {
+        if !budgets.iter().any(|known| is_same(known, of)) {
+            budgets.push(of);
+        }
+    }
+    let tables = budgets.into_iter().map(|budget| {
+        let mut notes = Notes::default();
+        let of_arm = |arm: &'_ ArmAnalysis| {
+            let held = arm.budgets.iter().find(|of| is_same(budget, of))?;
+            Some(row(arm, held, &mut notes))
+        };
+        let rows = analysis.arms.iter().filter_map(of_arm).collect();
+        Table {
+            title: format!(
+                "Budget: at most {}",
+                limit::limit(budget.metric, budget.at_most)
+            ),
+            columns: columns(budget),
+            rows,
+            notes: notes.0,
+            ..Table::default()
+        }
+    });
+    tables.collect()
+}
+
+/// Whether both are of one budget of the plan.
+fn is_same(a: &BudgetAnalysis, b: &BudgetAnalysis) -> bool {
+    (a.metric, a.at_most) == (b.metric, b.at_most) && a.confidence.total_cmp(&b.confidence).is_eq()
+}
+
+fn columns(of: &BudgetAnalysis) -> Vec<Column> {
+    vec![
+        column(of.metric.label(), "What the arm costs over the baseline"),
+        column(
+            format!("{} bounds", number::percent_short(of.confidence)),
+            "It costs at least the first and at most the second, each with this confidence",
+        ),
+        Column {
+            align: Align::Left,
+            ..column(
+                "verdict",
+                "Within: the upper bound is not above the limit; exceeded: the lower bound is",
+            )
+        },
+    ]
+}
+
+fn row(arm: &ArmAnalysis, of: &BudgetAnalysis, notes: &mut Notes) -> Row {
+    let shown = of.cost.as_ref().map(|cost| {
+        let shown = limit::cost(of.metric, of.at_most, cost);
+        (cost.estimate, shown)
+    });
+    let mut cells = match shown {
+        Ok((estimate, Some(shown))) => {
+            vec![Cell::figure(shown.point(), estimate), plain(shown.range())]
+        }
+        Ok((_, None)) => notes.absent(2, NOT_FINITE),
+        Err(why) => notes.absent(2, &sentences::missing(why)),
+    };
+    cells.push(verdict(of, notes));
+    Row {
+        arm: one_line(&arm.name),
+        cells,
+    }
+}
+
+fn verdict(of: &BudgetAnalysis, notes: &mut Notes) -> Cell {
+    let lacks = match (of.launches_needed, of.time_needed_s) {
+        (Some(launches), _) => Some(format!("A verdict needs {launches} launches.")),
+        (None, Some(s)) => Some(format!(
+            "It takes about {} to decide, if the cost stays as it is.",
+            duration::more(s)
+        )),
+        (None, None) => None,
+    };
+    let mark = lacks.map_or(String::new(), |lacks| notes.mark(&lacks));
+    Cell {
+        tone: match of.verdict {
+            BudgetVerdict::Within => Tone::Plain,
+            BudgetVerdict::Undecided => Tone::Faint,
+            BudgetVerdict::Exceeded => Tone::Alarm,
+        },
+        ..plain(format!("{}{mark}", of.verdict.as_str()))
+    }
+}
