@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::flags::{
     CalibrateFlags, CompletionsFlags, DemoFlags, DoctorFlags, InitFlags, ReportFlags, RunFlags,
 };
+use crate::verbs::check::CheckFlags;
 use crate::verbs::clean::CleanFlags;
 use crate::verbs::compare::CompareFlags;
 use crate::verbs::load::LoadFlags;
@@ -21,8 +22,8 @@ use crate::verbs::sink::SinkFlags;
         per request and memory, each with a confidence interval, and the cost of each span that \
         was delivered.\n\nStart with `windage demo`. Then write a plan for your own service with \
         `windage init` and measure it with `windage run`.",
-    after_help = "Exit codes: 0 measured · 2 usage or plan error · 3 `stop` not reached · \
-        4 void · 5 could not measure · 130 interrupted"
+    after_help = "Exit codes: 0 measured · 1 a budget is exceeded (`check`) · 2 usage or plan error · \
+        3 undecided, or `stop` not reached · 4 void · 5 could not measure · 130 interrupted"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -44,6 +45,14 @@ pub(crate) enum Verb {
     /// agents usually need root (`windage doctor PLAN` lists what is missing). Each run gets a
     /// directory with its raw data, analysis.json and report.html, and its report is printed.
     Run(RunFlags),
+    /// Decide whether telemetry costs no more than the plan's budgets allow, for CI.
+    ///
+    /// It needs plans with `[[budget]]`. It measures until every budget is decided or --within is
+    /// over: *within* when the upper bound of the cost is not above the limit, *exceeded* when the
+    /// lower bound is. Bounds hold at every look, each with the budget's confidence (95 % unless it
+    /// says otherwise). The exit code is 0 when all are within, 1 when one is exceeded, 3 when one is
+    /// undecided; what could not be measured never passes.
+    Check(CheckFlags),
     /// Print the report of one or more runs, in any format.
     ///
     /// It needs only the run directories: every figure is recomputed from the raw data in them. A

@@ -7,9 +7,12 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Measured, or done.
     Success = 0,
+    /// Measured, and above a budget of the plan (`windage check`).
+    Exceeded = 1,
     /// The command line or the plan is wrong.
     Usage = 2,
-    /// Measured, but not as well as the plan's `stop` asks for; or the runs can't be compared.
+    /// Measured, but not as well as the plan's `stop` asks for; a budget is undecided; or the runs
+    /// can't be compared.
     Inconclusive = 3,
     /// The run is void: its figures must not be used.
     Void = 4,

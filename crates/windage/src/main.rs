@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let exit = match cli.verb {
         Verb::Demo(flags) => verbs::demo::demo(&flags),
+        Verb::Check(flags) => verbs::check::check(&flags),
         Verb::Run(flags) => verbs::run::run(&flags),
         Verb::Report(flags) => verbs::report::report(&flags),
         Verb::Compare(flags) => verbs::compare::compare(&flags),

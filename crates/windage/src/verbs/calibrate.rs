@@ -93,7 +93,7 @@ fn measured(
             "the run {} is void, so the figures below are not reliable",
             directory.display()
         )),
-        Exit::Success | Exit::Inconclusive => {}
+        Exit::Success | Exit::Exceeded | Exit::Inconclusive => {}
     }
     let observed = RunDir::open(directory)
         .map_err(ObserveError::from)

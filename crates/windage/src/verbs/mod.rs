@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub(crate) mod calibrate;
+pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod completions;

@@ -24,8 +24,8 @@ use crate::verbs::clean::size;
 use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::Watch;
-use plans::{directory_for, load_all, plan_of_run};
-pub(crate) use plans::{files, show_plan_error, show_plan_warnings};
+pub(crate) use plans::{directory_for, files, show_plan_error, show_plan_warnings};
+use plans::{load_all, plan_of_run};
 
 /// Measures every plan, or continues one run.
 pub(crate) fn run(flags: &RunFlags) -> Exit {
@@ -73,7 +73,11 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
 }
 
 /// Measures one plan after another, and stops once a signal `came`.
-fn until<P, M>(came: impl Fn() -> bool, plans: &[P], mut measure: impl FnMut(&P) -> M) -> Vec<M> {
+pub(crate) fn until<P, M>(
+    came: impl Fn() -> bool,
+    plans: &[P],
+    mut measure: impl FnMut(&P) -> M,
+) -> Vec<M> {
     let mut measured = Vec::with_capacity(plans.len());
     for plan in plans {
         measured.push(measure(plan));
@@ -117,6 +121,11 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// Its analysis; `None` if there is none.
+    pub(crate) fn analysis(&self) -> Option<&Analysis> {
+        self.analysis.as_ref()
+    }
+
     /// The exit code of this run.
     pub(crate) fn exit(&self) -> Exit {
         self.exit

@@ -8,6 +8,7 @@ mod agent_attachment;
 mod attached;
 mod batch;
 mod batch_protocol;
+mod budgets;
 mod clean;
 mod compare;
 mod contract;

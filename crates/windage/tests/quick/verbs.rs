@@ -4,9 +4,10 @@ use crate::plans::Plan;
 use crate::workshop::Workshop;
 
 /// The verbs of `windage`, in the order of its help.
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 13] = [
     "demo",
     "run",
+    "check",
     "report",
     "compare",
     "serve",
@@ -15,6 +16,7 @@ const VERBS: [&str; 11] = [
     "sink",
     "calibrate",
     "doctor",
+    "clean",
     "completions",
 ];
 

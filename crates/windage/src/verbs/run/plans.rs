@@ -134,7 +134,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
     Ok(files)
 }
 
-pub(super) fn directory_for(plan: &Plan, out: Option<&Path>, several: bool) -> PathBuf {
+pub(crate) fn directory_for(plan: &Plan, out: Option<&Path>, several: bool) -> PathBuf {
     match out {
         Some(out) if several => unused(out, &plan.name, SystemTime::now()),
         Some(out) => out.to_owned(),

@@ -1,0 +1,95 @@
+//! Budgets of plans, and `windage check`.
+
+use crate::plans::Plan;
+use crate::workshop::Workshop;
+
+/// A service whose second arm exports spans, which takes megabytes of memory. A budget is decided
+/// after sixteen launches, so that each is short.
+fn plan(budgets: &str) -> String {
+    let plan = Plan {
+        arms: "[[arm]]\nname = 'exporting'\n\
+               args = { app = ['--telemetry', 'otlp', '--endpoint', '{otlp_http}'] }",
+        design: "warmup = '20ms'\ndrain = '50ms'\nidle = '50ms'",
+        ..Plan::default()
+    };
+    plan.text()
+        .replace("[design]", &format!("{budgets}\n[design]"))
+}
+
+fn budget(metric: &str, at_most: &str) -> String {
+    format!("[[budget]]\nmetric = '{metric}'\nat_most = '{at_most}'\n")
+}
+
+#[test]
+fn the_exit_code_says_whether_budgets_hold() {
+    let within = budget("rss_peak", "1GiB");
+    let exceeded = budget("rss_peak", "0B");
+    let never_measured = budget("bpf_ns_per_request", "1s");
+    let both = format!("{within}{exceeded}");
+    let open = format!("{within}{never_measured}");
+    // Budgets, the exit code, whether the run ended early, verdicts.
+    let table = [
+        (within, 0, true, vec!["within"]),
+        (both, 1, true, vec!["within", "exceeded"]),
+        (open, 3, false, vec!["within", "undecided"]),
+    ];
+    for (budgets, code, ends_early, verdicts) in table {
+        let shop = Workshop::new();
+        shop.write("plan.toml", &plan(&budgets));
+        let args = ["check", "plan.toml", "--within", "2s", "--out", &shop.run];
+        let checked = shop.windage(&[&args[..], &["--json"]].concat());
+        let document = checked.code(code).json();
+        let is_reached = &document["design"]["stop"]["is_reached"];
+        assert_eq!(is_reached, ends_early, "{budgets}");
+        let found = document["budgets"].as_array().unwrap();
+        let found: Vec<&str> = found
+            .iter()
+            .map(|of| of["verdict"].as_str().unwrap())
+            .collect();
+        assert_eq!(found, verdicts, "{budgets}");
+        let shown = shop.windage(&["report", &shop.run]).code(0);
+        for words in ["Budget: at most", verdicts[0], "exporting"] {
+            assert!(shown.stdout.contains(words), "{words}: {}", shown.stdout);
+        }
+        let xml = shop.windage(&["report", &shop.run, "--format", "junit"]);
+        let lines = shop.windage(&["report", &shop.run, "--format", "annotations"]);
+        let (xml, lines) = (xml.code(0).stdout, lines.code(0).stdout);
+        for verdict in &verdicts {
+            let case = match *verdict {
+                "within" => "RSS, peak at most 1.07 GB\" classname=\"small\"/>".to_owned(),
+                verdict => format!("message=\"{verdict}: "),
+            };
+            assert!(xml.contains(&case), "{case}: {xml}");
+            assert!(lines.contains(&format!("::{verdict}")), "{lines}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_without_budgets_is_refused() {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &plan(""));
+    let refused = shop.windage(&["check", "plan.toml"]).code(2);
+    refused.says(&["plan.toml", "[[budget]]"]);
+    assert!(
+        !shop.dir().join("windage-runs").exists(),
+        "nothing was launched"
+    );
+}
+
+#[test]
+fn a_run_shows_budgets_and_is_no_gate() {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &plan(&budget("rss_peak", "0B")));
+    let document = shop
+        .windage(&["run", "plan.toml", "--out", &shop.run, "--json"])
+        .code(0)
+        .json();
+    let budgets = document["budgets"].as_array().unwrap();
+    assert_eq!(budgets.len(), 1);
+    assert_eq!(
+        budgets[0]["verdict"], "undecided",
+        "two launches decide nothing"
+    );
+    assert_eq!(budgets[0]["launches_needed"], 13);
+}
