@@ -27,6 +27,9 @@ pub enum ReportError {
     /// What the CSV writer returned is not UTF-8.
     #[error("csv: the table is not UTF-8; the analysis is unharmed, ask for --format json instead")]
     NotUtf8(#[from] std::string::FromUtf8Error),
+    /// The XML could not be written.
+    #[error("junit: {0}; the analysis is unharmed, ask for --format json instead")]
+    Junit(#[from] quick_junit::SerializeError),
 }
 
 /// A column: its heading, and a row's value; empty if unknown.

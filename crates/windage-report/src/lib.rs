@@ -8,6 +8,7 @@
 
 mod agent_answer;
 mod calibration;
+mod ci;
 mod comparison;
 mod csv;
 mod duration;
@@ -30,6 +31,7 @@ mod terminal;
 mod turns;
 mod warnings;
 
+pub use crate::ci::{annotations, bencher, benchmark_action, junit};
 pub use crate::comparison::{
     comparison_csv, comparison_html, comparison_markdown, comparison_page_json, comparison_terminal,
 };

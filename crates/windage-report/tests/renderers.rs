@@ -2,6 +2,7 @@
 
 mod agents;
 mod answer;
+mod ci;
 mod comparison;
 mod curves;
 mod families;

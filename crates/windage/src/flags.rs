@@ -139,6 +139,14 @@ pub(crate) enum ReportFormat {
     Bill,
     /// CSV, one line per BPF program that came with agents.
     Bpf,
+    /// Budgets as test cases, in JUnit's XML.
+    Junit,
+    /// Budgets as annotations of a GitHub workflow.
+    Annotations,
+    /// Overheads as Bencher's adapter `json` reads them.
+    Bencher,
+    /// Overheads as github-action-benchmark's `customSmallerIsBetter` reads them.
+    BenchmarkAction,
     /// Raw records, one row per isolated window.
     Windows,
     /// Raw records, one row per block of turns and arm.

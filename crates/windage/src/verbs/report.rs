@@ -42,6 +42,8 @@ pub(crate) enum Unreportable {
     NotMeasured(&'static str),
     #[error("--budget needs --format guide")]
     BudgetUnused,
+    #[error("run {0} has no budget to report; add a [[budget]] to its plan and measure again")]
+    NoBudget(String),
     #[error(transparent)]
     Raw(#[from] Unexportable),
     #[error("can't write {}: {cause}", path.display())]
@@ -59,6 +61,7 @@ impl Unreportable {
             | Unreportable::Picture(_)
             | Unreportable::SeveralPages { .. }
             | Unreportable::NotMeasured(_)
+            | Unreportable::NoBudget(_)
             | Unreportable::BudgetUnused => Exit::Usage,
             Unreportable::Raw(raw) => raw.exit(),
             Unreportable::Render(_) | Unreportable::Write { .. } => Exit::CouldNotMeasure,
@@ -147,6 +150,12 @@ fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unr
         ReportFormat::Stages => of_all(flags, |all| Ok(windage_report::stages_csv(all)?)),
         ReportFormat::Bill => of_all(flags, |all| Ok(windage_report::bill_csv(all)?)),
         ReportFormat::Bpf => of_all(flags, |all| Ok(windage_report::bpf_csv(all)?)),
+        ReportFormat::Junit => of_budgets(flags, |all| Ok(windage_report::junit(all)?)),
+        ReportFormat::Annotations => of_budgets(flags, |all| Ok(windage_report::annotations(all))),
+        ReportFormat::Bencher => of_all(flags, |all| Ok(windage_report::bencher(all))),
+        ReportFormat::BenchmarkAction => {
+            of_all(flags, |all| Ok(windage_report::benchmark_action(all)))
+        }
         ReportFormat::Html => page(flags, "html", windage_report::page_html),
         ReportFormat::Page => page(flags, "page", |source| page_json(source) + "\n"),
         ReportFormat::Svg => picture(flags, "svg", PictureForm::Svg),
@@ -177,6 +186,19 @@ fn of_all(
     }
     let text = written(&analyses)?;
     Ok((analyses, text.into_bytes()))
+}
+
+/// The report on all runs together, if they have a budget: an empty report would look like a pass.
+fn of_budgets(
+    flags: &ReportFlags,
+    written: impl FnOnce(&[Analysis]) -> Result<String, Unreportable>,
+) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
+    of_all(flags, |all| {
+        match all.iter().find(|run| run.worst_budget().is_none()) {
+            Some(run) => Err(Unreportable::NoBudget(run.run.clone())),
+            None => written(all),
+        }
+    })
 }
 
 fn json(analyses: &[Analysis]) -> serde_json::Value {

@@ -28,7 +28,7 @@ fn sweeps_and_several_runs_have_their_own_formats() {
     measure(&shop, "again", SWEPT);
     measure(&shop, "plain", Plan::default().arms);
     let summary = ["\nSummary\n", "swept: rate 100.0", "again: rate 100.0"];
-    let table: [(&[&str], &[&str]); 12] = [
+    let table: [(&[&str], &[&str]); 14] = [
         (
             &["swept", "--format", "guide"],
             &["rate ", "\n100.0 ", "\ndisabled ", "\noff ", "within 5 %"],
@@ -71,6 +71,14 @@ fn sweeps_and_several_runs_have_their_own_formats() {
             &["swept", "--format", "bpf"],
             &["run,plan,regime,arm,line,program,type,count,"],
         ),
+        (
+            &["swept", "--format", "bencher"],
+            &["swept: filter", "overhead of cpu_per_request, %"],
+        ),
+        (
+            &["swept", "plain", "--format", "benchmark-action"],
+            &["swept: filter", "plain: Same, again", "\"unit\": \"%\""],
+        ),
     ];
     for (args, parts) in table {
         let ended = shop.windage(&[&["report"], args].concat()).code(0);
@@ -89,7 +97,7 @@ fn sweeps_and_several_runs_have_their_own_formats() {
 }
 
 fn check_refusals(shop: &Workshop) {
-    let table: [(&[&str], &[&str]); 9] = [
+    let table: [(&[&str], &[&str]); 11] = [
         (
             &["swept", "plain", "--format", "guide"],
             &["run plain", "sweep = { rate", "--format terminal"],
@@ -122,6 +130,11 @@ fn check_refusals(shop: &Workshop) {
             &["swept", "--format", "guide", "--budget", "0%"],
             &["--budget", "greater than zero"],
         ),
+        (
+            &["swept", "plain", "--format", "junit"],
+            &["run swept", "[[budget]]"],
+        ),
+        (&["swept", "--format", "annotations"], &["[[budget]]"]),
         (&["swept", "nowhere"], &["nowhere"]),
     ];
     for (args, words) in table {

@@ -1,0 +1,76 @@
+//! What CI reads: budgets as test cases or annotations, and overheads as metrics for trackers.
+
+mod annotations;
+mod junit;
+mod trackers;
+
+use windage_analysis::{Analysis, BudgetAnalysis};
+use windage_model::Soundness;
+
+use crate::fact::one_line;
+use crate::{limit, number, sentences};
+
+pub use annotations::annotations;
+pub use junit::junit;
+pub use trackers::{bencher, benchmark_action};
+
+/// A budget and an arm that it holds for.
+struct Held<'a> {
+    arm: String,
+    budget: &'a BudgetAnalysis,
+}
+
+impl Held<'_> {
+    /// "otel: CPU per request at most 5 %".
+    fn name(&self) -> String {
+        format!(
+            "{}: {} at most {}",
+            self.arm,
+            self.budget.metric.label(),
+            self.limit()
+        )
+    }
+
+    /// "+6.1 % (95 % bounds +5.6 to +6.6 %); at most 5 % is allowed".
+    fn finding(&self) -> String {
+        let budget = self.budget;
+        let cost = match &budget.cost {
+            Ok(cost) => cost,
+            Err(why) => return sentences::missing(why),
+        };
+        let Some(shown) = limit::cost(budget.metric, budget.at_most, cost) else {
+            return "the cost has no bound".to_owned();
+        };
+        format!(
+            "{} ({} bounds {}); at most {} is allowed",
+            shown.point(),
+            number::percent_short(budget.confidence),
+            shown.range_with_unit(),
+            self.limit(),
+        )
+    }
+
+    fn limit(&self) -> String {
+        limit::limit(self.budget.metric, self.budget.at_most)
+    }
+}
+
+/// Every budget of a run, for each of its arms, under each of its loads.
+fn held(analysis: &Analysis) -> impl Iterator<Item = Held<'_>> {
+    analysis.regimes().flat_map(|under| {
+        let load = under.regime.as_ref();
+        let load = load.map_or(String::new(), |load| format!(", {}", one_line(load)));
+        let arms = under.arms.iter();
+        let budgets = arms.flat_map(|arm| arm.budgets.iter().map(move |budget| (arm, budget)));
+        budgets.map(move |(arm, budget)| Held {
+            arm: format!("{}{load}", one_line(&arm.name)),
+            budget,
+        })
+    })
+}
+
+/// Why nothing that a run shows may be used; `None` if it may.
+fn unusable(analysis: &Analysis) -> Option<&'static str> {
+    (analysis.validity.soundness() == Soundness::Void)
+        .then_some("The run is void: its figures must not be used.")
+}

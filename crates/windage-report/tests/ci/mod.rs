@@ -1,0 +1,56 @@
+//! What CI reads.
+
+use windage_model::Soundness;
+use windage_report::{annotations, bencher, benchmark_action, junit};
+
+use crate::fixtures;
+
+#[test]
+fn a_run_with_budgets_of_every_verdict() {
+    let runs = [fixtures::budgets()];
+    insta::assert_snapshot!("ci_junit", junit(&runs).unwrap());
+    insta::assert_snapshot!("ci_annotations", annotations(&runs));
+    insta::assert_snapshot!("ci_bencher", bencher(&runs));
+    insta::assert_snapshot!("ci_benchmark_action", benchmark_action(&runs));
+}
+
+#[test]
+fn a_void_run_passes_nothing_and_has_no_figures() {
+    let mut void = fixtures::budgets();
+    void.validity = fixtures::void().validity;
+    assert_eq!(void.validity.soundness(), Soundness::Void);
+    let runs = [void];
+    let cases = junit(&runs).unwrap();
+    let count = |what: &str| cases.matches(what).count();
+    assert_eq!(count("<testcase"), 5);
+    assert_eq!(
+        (count("<error"), count("<failure"), count("<skipped")),
+        (5, 0, 0)
+    );
+    assert!(annotations(&runs).starts_with("::error "));
+    assert_eq!(annotations(&runs).lines().count(), 1);
+    assert_eq!(bencher(&runs), "{}\n");
+    assert_eq!(benchmark_action(&runs), "[]\n");
+}
+
+/// Names come from plans: they end no line, no property and no attribute.
+#[test]
+fn harmful_names_are_escaped() {
+    let mut hostile = fixtures::budgets();
+    hostile.plan = "a\n::error::100 %, \u{1}<b>&\"c\"".to_owned();
+    hostile.arms[2].name = "x\r\n::set-output name=y::z, </testcase>".to_owned();
+    let runs = [hostile];
+    let shown = annotations(&runs);
+    assert_eq!(shown.lines().count(), 5, "{shown}");
+    for line in shown.lines() {
+        let title = line.split_once(" title=").unwrap().1;
+        assert!(!title.split("::").next().unwrap().contains(','), "{line}");
+    }
+    let cases = junit(&runs).unwrap();
+    assert_eq!(cases.matches("</testcase>").count(), 4, "{cases}");
+    assert!(
+        !cases.contains("<b>") && !cases.contains('\u{1}'),
+        "{cases}"
+    );
+    let _: serde_json::Value = serde_json::from_str(&bencher(&runs)).unwrap();
+}
