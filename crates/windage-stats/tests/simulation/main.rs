@@ -11,6 +11,7 @@ mod cells;
 mod changeover;
 mod experiment;
 mod fixed_length;
+mod gates;
 mod launch_totals;
 mod noise;
 mod one_after_the_other;

@@ -44,7 +44,7 @@ const RARE: Slow = Slow {
 
 /// How many launches an experiment has.
 #[derive(Clone, Copy, Debug)]
-enum Length {
+pub(crate) enum Length {
     /// As many as the figure demands for its interval.
     Demanded,
     /// As many, whatever is demanded.
@@ -52,9 +52,9 @@ enum Length {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cell {
-    name: &'static str,
-    of: Comparison,
+pub(crate) struct Cell {
+    pub(crate) name: &'static str,
+    pub(crate) of: Comparison,
     length: Length,
 }
 
@@ -93,7 +93,7 @@ const fn lumpy(lumps: Lumps) -> Arm {
 }
 
 /// Cells in which both arms have the same kind of launches.
-const BOTH_ARMS: [Cell; 18] = {
+pub(crate) const BOTH_ARMS: [Cell; 18] = {
     use Machine::{Drifts, Noisy, Quiet, Regimes, Usual};
     const PLAIN: Arm = Arm::PLAIN;
     [
@@ -124,7 +124,7 @@ const BOTH_ARMS: [Cell; 18] = {
 };
 
 /// Cells with a tail in one arm alone, or with a very long one.
-const TAILS: [Cell; 5] = [
+pub(crate) const TAILS: [Cell; 5] = [
     cell(
         "20 % slow by 5 %, arm",
         Machine::Usual,
