@@ -136,7 +136,7 @@ fn a_configuration_refused_by_haproxy_is_shown_with_its_line() {
 
 #[test]
 fn a_rate_out_of_range_is_refused_by_haproxy_before_the_launch() {
-    let ended = changed("cmp.toml", "cmp.toml", "100.0, 75.0", "150.0, 75.0");
+    let ended = changed("cmp.toml", "cmp.toml", "75.0, 50.0", "150.0, 50.0");
     ended.code(5).says(&["150.0", "rate-limit"]);
 }
 
