@@ -85,6 +85,8 @@ impl RealLaunched<'_, '_> {
     fn take(&mut self, place: Place, seed: u64) -> Result<(Window, Driven, bool), LabError> {
         let (services, arm) = (&mut self.services, place.arm);
         let own = services.setting.set_of(arm);
+        // A switch or the load before may have replaced some: nginx replaces its workers.
+        services.list_without_cgroups(&[own]);
         let changes = services.process_changes(&[own]);
         let before = services.probe(arm).activity().ok();
         services.enter(arm, Stretch::measured(place));

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod attached;
 mod ebpf;
 mod in_kernel;
 mod keepers;
