@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use windage_model::{
-    ArmId, BudgetVerdict, Claim, ClaimVerdict, CpuSource, Difference, Exchanges, Interval,
-    LevelValue, Limit, LoadModel, Metric, Order, Outlier, Place, Role, Until, Validity, Verdict,
+    ArmId, Budget, BudgetVerdict, Claim, ClaimVerdict, CpuSource, Difference, Exchanges, Interval,
+    LevelValue, LoadModel, Metric, Order, Outlier, Place, Role, Until, Validity, Verdict,
 };
 use windage_record::{Placed, Restored};
 
@@ -248,12 +248,8 @@ pub struct ArmAnalysis {
 /// Whether an arm is within a budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BudgetAnalysis {
-    /// The budget's metric.
-    pub metric: Metric,
-    /// The most that the arm may cost.
-    pub at_most: Limit,
-    /// The confidence of each bound.
-    pub confidence: f64,
+    /// The budget.
+    pub budget: Budget,
     /// What it costs, as a share of the baseline or in the metric's unit, as the limit; less than
     /// zero if it saves. Its ends are bounds of that confidence on one side each.
     pub cost: Result<Interval, Missing>,

@@ -31,15 +31,9 @@ fn judged(
     budget: &Budget,
     of: Option<&Comparison>,
 ) -> BudgetAnalysis {
-    let found = Cost::of(
-        run,
-        arm,
-        of,
-        budget.metric,
-        budget.at_most,
-        budget.confidence,
-    );
-    let limit = budget.at_most.value();
+    let at_most = budget.limit();
+    let found = Cost::of(run, arm, of, budget.metric, at_most, budget.confidence);
+    let limit = at_most.value();
     let verdict = match found.bounds() {
         Some((_, high)) if high <= limit => BudgetVerdict::Within,
         Some((low, _)) if low > limit => BudgetVerdict::Exceeded,
@@ -47,9 +41,7 @@ fn judged(
     };
     let is_open = verdict == BudgetVerdict::Undecided && found.is_settled;
     BudgetAnalysis {
-        metric: budget.metric,
-        at_most: budget.at_most,
-        confidence: budget.confidence,
+        budget: budget.clone(),
         time_needed_s: of
             .filter(|_| is_open)
             .and_then(|of| time_needed_s(budget, of, run.rules)),
@@ -125,7 +117,7 @@ fn both_sides(confidence: f64) -> Confidence {
 
 /// Further measuring time until the budget is decided, in seconds, if the cost stays as it is.
 fn time_needed_s(budget: &Budget, of: &Comparison, rules: Rules) -> Option<f64> {
-    let (limit, at) = (budget.at_most.value(), both_sides(budget.confidence));
+    let (limit, at) = (budget.limit().value(), both_sides(budget.confidence));
     let rule = |limit: f64| match budget.metric.direction() {
         Direction::Lower => VerdictRule {
             low: f64::NEG_INFINITY,

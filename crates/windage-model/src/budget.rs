@@ -11,8 +11,31 @@ pub struct Budget {
     pub arms: Vec<ArmIndex>,
     /// The limit.
     pub at_most: Limit,
+    /// Another limit for some time.
+    pub overridden: Option<Override>,
     /// How sure a verdict must be: the confidence of a bound on one side, above 0.5 and below 1.
     pub confidence: f64,
+}
+
+impl Budget {
+    /// The limit that counts.
+    #[must_use]
+    pub fn limit(&self) -> Limit {
+        self.overridden
+            .as_ref()
+            .map_or(self.at_most, |of| of.at_most)
+    }
+}
+
+/// Another limit of a budget for some time, on the same scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Override {
+    /// The limit.
+    pub at_most: Limit,
+    /// Why.
+    pub reason: String,
+    /// Its last day, in UTC, such as `2027-01-31`.
+    pub until: String,
 }
 
 /// The limit of a cost. For a metric of which more is better, the cost is what is lost.

@@ -2,9 +2,33 @@
 
 use std::time::Duration;
 
-use windage_model::{Limit, LoadModel, Metric, Unit};
+use windage_model::{Budget, Limit, LoadModel, Metric, Unit};
 
-use crate::units;
+use crate::{Plan, units};
+
+impl Plan {
+    /// Ends the overrides whose last day is before `today`, such as `2027-01-31`. Returns a sentence
+    /// for the user about each.
+    pub fn end_overrides(&mut self, today: &str) -> Vec<String> {
+        let end = |budget: &mut Budget| {
+            let of = budget.overridden.take_if(|of| of.until.as_str() < today)?;
+            Some(format!(
+                "the override of the budget for `{}` ended on {} ({}): remove it, or renew it with a \
+                 later day in `until`",
+                budget.metric.as_str(),
+                of.until,
+                of.reason
+            ))
+        };
+        self.budgets.iter_mut().filter_map(end).collect()
+    }
+}
+
+/// Whether a text is a day such as `2027-01-31`.
+pub(crate) fn is_day(text: &str) -> bool {
+    text.len() == "2027-01-31".len()
+        && humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).is_ok()
+}
 
 /// Reads a limit such as `"5%"` of the baseline, or one in a metric's unit such as `"12us"`.
 ///

@@ -212,6 +212,12 @@ fn print_budget(out: &mut Toml, budget: &Budget, arms: &[Arm]) {
     out.entry("arms", list(of.map(|arm| quote(arm.id.as_str()))));
     let at_most = budget::print(budget.metric.unit(), budget.at_most);
     out.entry("at_most", quote(&at_most));
+    if let Some(of) = &budget.overridden {
+        let at_most = quote(&budget::print(budget.metric.unit(), of.at_most));
+        let (reason, until) = (quote(&of.reason), quote(&of.until));
+        let table = format!("{{ at_most = {at_most}, reason = {reason}, until = {until} }}");
+        out.entry("override", table);
+    }
     out.entry("confidence", format!("{:?}", budget.confidence));
 }
 

@@ -298,7 +298,17 @@ pub(crate) struct Budget {
     #[serde(default)]
     pub(crate) arms: Option<Spanned<Vec<Text>>>,
     pub(crate) at_most: Text,
+    #[serde(rename = "override")]
+    pub(crate) overridden: Option<Override>,
     pub(crate) confidence: Option<Spanned<Scalar>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Override {
+    pub(crate) at_most: Text,
+    pub(crate) reason: Text,
+    pub(crate) until: Text,
 }
 
 #[derive(Debug, Deserialize)]

@@ -49,6 +49,21 @@ fn budgets_hold_for_the_arms_that_they_name() {
 }
 
 #[test]
+fn an_override_counts_until_its_last_day() {
+    let mut plan = parse(BUDGETS);
+    assert_eq!(plan.end_overrides("2027-01-31"), [""; 0]);
+    assert_eq!(plan.budgets[2].limit(), Limit::InUnit(20_971_520.0));
+    let ended = plan.end_overrides("2027-02-01");
+    let [why] = &ended[..] else {
+        panic!("one has ended: {ended:?}")
+    };
+    for words in ["`rss_peak`", "2027-01-31", "its buffer of 4 MiB", "renew"] {
+        assert!(why.contains(words), "{why}");
+    }
+    assert_eq!(plan.budgets[2].limit(), Limit::InUnit(16_777_216.0));
+}
+
+#[test]
 fn a_plan_is_checked_until_its_budgets_are_decided() {
     let five = Duration::from_mins(5);
     let mut plan =

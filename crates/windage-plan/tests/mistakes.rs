@@ -458,6 +458,9 @@ fn the_good_plan_is_valid() {
 
 // Budgets.
 mistakes! {
+    override_without_a_reason: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\noverride = { at_most = \"8%\", reason = \" \", until = \"2027-01-31\" }\n[design]";
+    override_until_no_day: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\noverride = { at_most = \"8%\", reason = \"new\", until = \"2027-02-31\" }\n[design]";
+    override_on_another_scale: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\noverride = { at_most = \"8us\", reason = \"new\", until = \"2027-01-31\" }\n[design]";
     budget_of_no_metric: "[design]" => "[[budget]]\nmetric = \"cpu\"\nat_most = \"5%\"\n[design]";
     budget_of_what_the_load_fixes: "[design]" => "[[budget]]\nmetric = \"throughput\"\nat_most = \"5%\"\n[design]";
     budget_of_another_loads_metric: "[design]" => "[[budget]]\nmetric = \"flush_time\"\nat_most = \"5%\"\n[design]";

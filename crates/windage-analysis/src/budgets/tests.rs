@@ -15,6 +15,7 @@ fn budget(metric: Metric, at_most: Limit) -> Budget {
         metric,
         arms: vec![TREATMENT],
         at_most,
+        overridden: None,
         confidence: 0.95,
     }
 }

@@ -13,6 +13,8 @@ pub struct BudgetWire {
     pub arm: String,
     pub at_most: Option<f64>,
     pub unit: String,
+    #[serde(rename = "override")]
+    pub overridden: Option<OverrideWire>,
     pub confidence: f64,
     pub cost: Option<IntervalWire>,
     pub verdict: String,
@@ -22,14 +24,28 @@ pub struct BudgetWire {
     pub missing: Option<MissingWire>,
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+pub struct OverrideWire {
+    pub instead_of: Option<f64>,
+    pub reason: String,
+    pub until: String,
+}
+
 impl BudgetWire {
     pub(super) fn new(arm: &ArmAnalysis, of: &BudgetAnalysis, words: &dyn Sentences) -> Self {
+        let budget = &of.budget;
         BudgetWire {
-            metric: of.metric.as_str().to_owned(),
+            metric: budget.metric.as_str().to_owned(),
             arm: arm.id.as_str().to_owned(),
-            at_most: finite(of.at_most.value()),
-            unit: unit(of.metric, of.at_most).to_owned(),
-            confidence: of.confidence,
+            at_most: finite(budget.limit().value()),
+            unit: unit(budget.metric, budget.at_most).to_owned(),
+            overridden: budget.overridden.as_ref().map(|of| OverrideWire {
+                instead_of: finite(budget.at_most.value()),
+                reason: of.reason.clone(),
+                until: of.until.clone(),
+            }),
+            confidence: budget.confidence,
             cost: of.cost.as_ref().ok().map(Into::into),
             verdict: of.verdict.as_str().to_owned(),
             launches_needed: of.launches_needed,

@@ -1,7 +1,7 @@
 //! `[[budget]]`.
 
 use toml::Spanned;
-use windage_model::{ArmId, ArmIndex, Budget, Limit, LoadModel, Metric, Role};
+use windage_model::{ArmId, ArmIndex, Budget, Limit, LoadModel, Metric, Override, Role};
 
 use super::checker::Checker;
 use super::file_arm::FileArm;
@@ -14,6 +14,7 @@ use crate::{Problem, budget, defaults};
 pub(super) struct Unplaced {
     held: Held,
     at_most: Limit,
+    overridden: Option<Override>,
 }
 
 impl Unplaced {
@@ -22,6 +23,7 @@ impl Unplaced {
             arms: self.held.placed(arms),
             metric: self.held.metric,
             at_most: self.at_most,
+            overridden: self.overridden,
             confidence: self.held.confidence,
         }
     }
@@ -120,8 +122,56 @@ fn resolve(
         confidence: given.confidence.as_ref(),
     };
     let held = Held::resolve(checker, file, arms, model, about)?;
-    let at_most = held.limit(checker, &given.at_most)?;
-    Some(Unplaced { held, at_most })
+    let at_most = held.limit(checker, &given.at_most);
+    let overridden = given.overridden.as_ref();
+    let overridden = overridden.map(|given| (given, resolve_override(checker, &held, given)));
+    let at_most = at_most?;
+    if let Some((given, Some(of))) = &overridden {
+        same_scale(checker, ("at_most", at_most), &given.at_most, of.at_most)?;
+    }
+    Some(Unplaced {
+        held,
+        at_most,
+        overridden: overridden.and_then(|(_, of)| of),
+    })
+}
+
+fn resolve_override(
+    checker: &mut Checker<'_>,
+    held: &Held,
+    given: &wire::Override,
+) -> Option<Override> {
+    if given.reason.get_ref().trim().is_empty() {
+        let problem = Problem::new(given.reason.span(), "an override needs a reason", "empty");
+        checker.report(problem);
+    }
+    let until = given.until.get_ref();
+    if !budget::is_day(until) {
+        let message = format!("`{until}` is not a day");
+        let problem = Problem::new(given.until.span(), message, "the last day of the override");
+        checker.report(problem.help("for example \"2027-01-31\""));
+    }
+    Some(Override {
+        at_most: held.limit(checker, &given.at_most)?,
+        reason: given.reason.get_ref().clone(),
+        until: until.clone(),
+    })
+}
+
+/// Reports a limit that is on another scale than the one that it goes with.
+pub(super) fn same_scale(
+    checker: &mut Checker<'_>,
+    (key, limit): (&str, Limit),
+    given: &Text,
+    other: Limit,
+) -> Option<()> {
+    if std::mem::discriminant(&limit) == std::mem::discriminant(&other) {
+        return Some(());
+    }
+    let message = format!("`{}` is on another scale than `{key}`", given.get_ref());
+    let problem = Problem::new(given.span(), message, "the other one differs");
+    checker.report(problem.help("write both in per cent of the baseline, or both in one unit"));
+    None
 }
 
 fn metric(

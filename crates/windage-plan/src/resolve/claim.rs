@@ -2,7 +2,7 @@
 
 use windage_model::{Claim, Limit, LoadModel, Publication, Says};
 
-use super::budget::{Given, Held};
+use super::budget::{Given, Held, same_scale};
 use super::checker::Checker;
 use super::file_arm::FileArm;
 use crate::Problem;
@@ -111,12 +111,7 @@ fn about(
     };
     let may_be_off = held.limit(checker, tolerance)?;
     let published = published?;
-    if std::mem::discriminant(&published) != std::mem::discriminant(&may_be_off) {
-        let message = "`tolerance` and `value` are on different scales";
-        let problem = Problem::new(tolerance.span(), message, "the other one differs");
-        checker.report(problem.help("write both in per cent of the baseline, or both in one unit"));
-        return None;
-    }
+    same_scale(checker, ("value", published), tolerance, may_be_off)?;
     Some(Says::About {
         value: published,
         tolerance: may_be_off,

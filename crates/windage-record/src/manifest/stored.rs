@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 use windage_model::{
     ArmId, ArmIndex, BackendError, Budget, Claim, LevelValue, Limit, LoadModel, Metric, Order,
-    Publication, Role, Says, Until,
+    Override, Publication, Role, Says, Until,
 };
 
 use super::{
@@ -56,6 +56,10 @@ impl Manifest {
         }
         for budget in &self.budgets {
             figures.push(("the limit of a budget".to_owned(), budget.at_most.value()));
+            figures.push((
+                "the limit of an override".to_owned(),
+                budget.limit().value(),
+            ));
             figures.push(("the confidence of a budget".to_owned(), budget.confidence));
         }
         for claim in &self.claims {
@@ -128,7 +132,16 @@ struct StoredBudget {
     metric: String,
     arms: Vec<u16>,
     at_most: StoredLimit,
+    #[serde(rename = "override", default, skip_serializing_if = "Option::is_none")]
+    overridden: Option<StoredOverride>,
     confidence: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredOverride {
+    at_most: StoredLimit,
+    reason: String,
+    until: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -573,6 +586,11 @@ impl From<&Budget> for StoredBudget {
             metric: budget.metric.as_str().to_owned(),
             arms: budget.arms.iter().map(|arm| arm.0).collect(),
             at_most: budget.at_most.into(),
+            overridden: budget.overridden.as_ref().map(|of| StoredOverride {
+                at_most: of.at_most.into(),
+                reason: of.reason.clone(),
+                until: of.until.clone(),
+            }),
             confidence: budget.confidence,
         }
     }
@@ -586,6 +604,11 @@ impl TryFrom<StoredBudget> for Budget {
             metric: metric(&stored.metric)?,
             arms: stored.arms.into_iter().map(ArmIndex).collect(),
             at_most: stored.at_most.into(),
+            overridden: stored.overridden.map(|of| Override {
+                at_most: of.at_most.into(),
+                reason: of.reason,
+                until: of.until,
+            }),
             confidence: one_sided(stored.confidence)?,
         })
     }

@@ -6,8 +6,8 @@ use hdrhistogram::Histogram;
 use windage_model::fixtures::{place, turn_block};
 use windage_model::{
     ArmCpu, ArmIndex, Budget, Claim, CpuSource, Exchanges, LevelValue, Limit, LoadModel,
-    MachineDelta, Metric, Outlier, Place, Publication, Says, StatusClasses, TurnBlock, Window,
-    WindowCpu,
+    MachineDelta, Metric, Outlier, Override, Place, Publication, Says, StatusClasses, TurnBlock,
+    Window, WindowCpu,
 };
 use windage_record::{
     DesignScope, Entry, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed,
@@ -41,12 +41,18 @@ pub(crate) fn manifest() -> Manifest {
                 metric: Metric::CpuPerRequest,
                 arms: vec![ArmIndex(1)],
                 at_most: Limit::Percent(5.0),
+                overridden: None,
                 confidence: 0.95,
             },
             Budget {
                 metric: Metric::RssPeak,
                 arms: vec![ArmIndex(1)],
                 at_most: Limit::InUnit(16_777_216.0),
+                overridden: Some(Override {
+                    at_most: Limit::InUnit(3e7),
+                    reason: "a \"buffer\"".to_owned(),
+                    until: "2027-01-31".to_owned(),
+                }),
                 confidence: 0.9,
             },
         ],

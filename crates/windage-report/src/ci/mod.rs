@@ -26,15 +26,15 @@ impl Held<'_> {
         format!(
             "{}: {} at most {}",
             self.arm,
-            self.budget.metric.label(),
+            self.budget.budget.metric.label(),
             self.limit()
         )
     }
 
     /// "+6.1 % (95 % bounds +5.6 to +6.6 %); at most 5 % is allowed".
     fn finding(&self) -> String {
-        let budget = self.budget;
-        let cost = match &budget.cost {
+        let budget = &self.budget.budget;
+        let cost = match &self.budget.cost {
             Ok(cost) => cost,
             Err(why) => return sentences::missing(why),
         };
@@ -51,7 +51,7 @@ impl Held<'_> {
     }
 
     fn limit(&self) -> String {
-        limit::limit(self.budget.metric, self.budget.at_most)
+        limit::limit(self.budget.budget.metric, self.budget.budget.limit())
     }
 }
 

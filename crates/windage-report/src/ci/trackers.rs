@@ -29,7 +29,7 @@ fn overheads(analyses: &[Analysis]) -> Vec<Overhead<'_>> {
     let all = treatments.flat_map(|(analysis, arm)| {
         let kept = arm.metrics.iter().filter(move |(metric, _)| {
             let mut budgets = arm.budgets.iter();
-            **metric == analysis.primary || budgets.any(|of| of.metric == **metric)
+            **metric == analysis.primary || budgets.any(|of| of.budget.metric == **metric)
         });
         kept.filter_map(move |(metric, of)| {
             let (cost, unit) = cost(*metric, of)?;

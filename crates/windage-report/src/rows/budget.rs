@@ -1,7 +1,7 @@
 //! The tables of budgets.
 
 use windage_analysis::{Analysis, ArmAnalysis, BudgetAnalysis};
-use windage_model::BudgetVerdict;
+use windage_model::{Budget, BudgetVerdict};
 
 use super::{Align, Cell, Column, NOT_FINITE, Notes, Row, Table, Tone, column, plain};
 use crate::fact::one_line;
@@ -9,24 +9,30 @@ use crate::{duration, limit, number, sentences};
 
 /// A table for each budget, with a row for each arm that it holds for.
 pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
-    let mut budgets: Vec<&BudgetAnalysis> = Vec::new();
+    let mut budgets: Vec<&Budget> = Vec::new();
     for of in analysis.arms.iter().flat_map(|arm| &arm.budgets) {
-        if !budgets.iter().any(|known| is_same(known, of)) {
-            budgets.push(of);
+        if !budgets.contains(&&of.budget) {
+            budgets.push(&of.budget);
         }
     }
     let tables = budgets.into_iter().map(|budget| {
         let mut notes = Notes::default();
+        let limit = |of| limit::limit(budget.metric, of);
+        let mark = budget.overridden.as_ref().map(|of| {
+            let usual = limit(budget.at_most);
+            notes.mark(&format!(
+                "Instead of {usual} until {}: {}.",
+                of.until, of.reason
+            ))
+        });
+        let mark = mark.unwrap_or_default();
         let of_arm = |arm: &'_ ArmAnalysis| {
-            let held = arm.budgets.iter().find(|of| is_same(budget, of))?;
+            let held = arm.budgets.iter().find(|of| of.budget == *budget)?;
             Some(row(arm, held, &mut notes))
         };
         let rows = analysis.arms.iter().filter_map(of_arm).collect();
         Table {
-            title: format!(
-                "Budget: at most {}",
-                limit::limit(budget.metric, budget.at_most)
-            ),
+            title: format!("Budget: at most {}{mark}", limit(budget.limit())),
             columns: columns(budget),
             rows,
             notes: notes.0,
@@ -36,12 +42,7 @@ pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
     tables.collect()
 }
 
-/// Whether both are of one budget of the plan.
-fn is_same(a: &BudgetAnalysis, b: &BudgetAnalysis) -> bool {
-    (a.metric, a.at_most) == (b.metric, b.at_most) && a.confidence.total_cmp(&b.confidence).is_eq()
-}
-
-fn columns(of: &BudgetAnalysis) -> Vec<Column> {
+fn columns(of: &Budget) -> Vec<Column> {
     vec![
         column(of.metric.label(), "What the arm costs over the baseline"),
         column(
@@ -60,7 +61,7 @@ fn columns(of: &BudgetAnalysis) -> Vec<Column> {
 
 fn row(arm: &ArmAnalysis, of: &BudgetAnalysis, notes: &mut Notes) -> Row {
     let shown = of.cost.as_ref().map(|cost| {
-        let shown = limit::cost(of.metric, of.at_most, cost);
+        let shown = limit::cost(of.budget.metric, of.budget.at_most, cost);
         (cost.estimate, shown)
     });
     let mut cells = match shown {

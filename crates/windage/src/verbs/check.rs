@@ -16,7 +16,7 @@ use crate::signals::Signals;
 use crate::verbs::publish::{PublishFlags, Publishing};
 use crate::verbs::run::{
     Measured, Start, directory_for, files, measure, show, show_plan_error, show_plan_warnings,
-    until,
+    today, until,
 };
 
 #[derive(Args, Debug)]
@@ -99,6 +99,11 @@ fn plans(flags: &CheckFlags) -> Result<Vec<Plan>, Exit> {
                 continue;
             }
         };
+        let ended = plan.end_overrides(&today());
+        failed |= !ended.is_empty();
+        for why in ended {
+            message::error(format_args!("{}: {why}", path.display()));
+        }
         plan.profile = None;
         plan.design.seed = flags.seed.unwrap_or(plan.design.seed);
         if let Err(why) = plan.stop_when_budgets_are_decided(flags.within) {

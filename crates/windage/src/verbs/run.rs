@@ -24,7 +24,7 @@ use crate::verbs::clean::size;
 use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::Watch;
-pub(crate) use plans::{directory_for, files, show_plan_error, show_plan_warnings};
+pub(crate) use plans::{directory_for, files, show_plan_error, show_plan_warnings, today};
 use plans::{load_all, plan_of_run};
 
 /// Measures every plan, or continues one run.

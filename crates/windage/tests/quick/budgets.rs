@@ -9,7 +9,7 @@ fn plan(budgets: &str) -> String {
     let plan = Plan {
         arms: "[[arm]]\nname = 'exporting'\n\
                args = { app = ['--telemetry', 'otlp', '--endpoint', '{otlp_http}'] }",
-        design: "warmup = '20ms'\ndrain = '50ms'\nidle = '50ms'",
+        design: "warmup = '20ms'\ndrain = '50ms'\nidle = '50ms'\nblock = '100ms'",
         ..Plan::default()
     };
     plan.text()
@@ -92,4 +92,21 @@ fn a_run_shows_budgets_and_is_no_gate() {
         "two launches decide nothing"
     );
     assert_eq!(budgets[0]["launches_needed"], 13);
+}
+
+#[test]
+fn an_override_that_has_ended_fails_a_check() {
+    let shop = Workshop::new();
+    let ended = "override = { at_most = '2GiB', reason = 'new', until = '2020-01-31' }";
+    shop.write(
+        "plan.toml",
+        &plan(&format!("{}{ended}\n", budget("rss_peak", "1GiB"))),
+    );
+    let refused = shop.windage(&["check", "plan.toml"]).code(2);
+    refused.says(&["error: plan.toml", "rss_peak", "2020-01-31", "new"]);
+    let run = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    let run = run.code(0).says(&["warning: plan.toml", "2020-01-31"]);
+    let budget = &run.json()["budgets"][0];
+    assert_eq!(budget["at_most"], 1024.0 * 1024.0 * 1024.0, "as before");
+    assert!(budget["override"].is_null());
 }

@@ -27,6 +27,9 @@ pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
             Ok(mut plan) => match change(&mut plan, flags) {
                 Ok(()) => {
                     show_plan_warnings(&path, &plan);
+                    for why in plan.end_overrides(&today()) {
+                        message::warning(format_args!("{}: {why}", path.display()));
+                    }
                     if flags.quick {
                         warn_of_quick(&path, &plan);
                     }
@@ -84,6 +87,12 @@ fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
         design.interleaving = None;
     }
     Ok(())
+}
+
+/// Today in UTC, such as `2027-01-31`.
+pub(crate) fn today() -> String {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.chars().take_while(|c| *c != 'T').collect()
 }
 
 fn launches_for_verdict() -> u32 {
