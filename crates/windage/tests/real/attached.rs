@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::alone;
 use crate::workshop::Workshop;
 
-/// No server answers a request in less.
+/// An answer takes more than that.
 const CPU_PER_REQUEST_NS_MIN: u64 = 1_000;
 
 /// An nginx that the test started, and not Windage.
@@ -32,11 +32,11 @@ impl Drop for Nginx {
 #[test]
 fn workers_that_a_switch_replaces_are_counted() {
     let _alone = alone();
-    let shop = Workshop::new();
+    let (shop, home) = (Workshop::new(), Workshop::new());
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    shop.write(
+    home.write(
         "nginx.conf",
         &format!(
             "worker_processes 1;\npid nginx.pid;\nerror_log stderr;\nevents {{}}\n\
@@ -44,10 +44,11 @@ fn workers_that_a_switch_replaces_are_counted() {
              server {{ listen {address}; location / {{ return 200 'fifty bytes'; }} }}\n}}\n"
         ),
     );
-    let nginx = Nginx(shop.dir().to_owned());
+    let nginx = Nginx(home.dir().to_owned());
     nginx.tell(&[]);
-    let pid = fs::read_to_string(shop.dir().join("nginx.pid")).unwrap();
-    let reload = "switch = ['nginx -c {plan}/nginx.conf -p {plan} -s reload']";
+    let pid = fs::read_to_string(home.dir().join("nginx.pid")).unwrap();
+    let folder = home.dir().display();
+    let reload = format!("switch = ['nginx -c {folder}/nginx.conf -p {folder} -s reload']");
     shop.write(
         "plan.toml",
         &format!(
@@ -64,7 +65,9 @@ fn workers_that_a_switch_replaces_are_counted() {
 
     let args = ["report", &shop.run, "--format", "windows"];
     let table = shop.windage(&args).code(0).stdout;
-    let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let mut lines = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().unwrap();
     let column = |name: &str| head.iter().position(|of| *of == name).unwrap();
     let (completed, cpu_ns) = (column("completed_requests"), column("in_window_cpu_ns"));
