@@ -60,6 +60,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// counted.
 const OTHERS: &[(&str, &str, Option<Counts>)] = &[
     ("", "cargo xtask deny", None),
+    (
+        "",
+        "go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.7 -shellcheck= docs/guide/github.yml",
+        None,
+    ),
     ("subjects/shop/recommendations", "python3 -m unittest", None),
     ("subjects/shop", "python3 shop.py --check", None),
     ("web", "npx --no-install tsc --noEmit", None),

@@ -1,5 +1,9 @@
 //! Budgets of plans, and `windage check`.
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
@@ -109,4 +113,53 @@ fn an_override_that_has_ended_fails_a_check() {
     let budget = &run.json()["budgets"][0];
     assert_eq!(budget["at_most"], 1024.0 * 1024.0 * 1024.0, "as before");
     assert!(budget["override"].is_null());
+}
+
+/// The shell commands of a file for CI, as it has them behind `start`: a block, or a list.
+fn shell_of(file: &str, start: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(file);
+    let text = fs::read_to_string(&file).unwrap();
+    let (_, after) = text.split_once(start).unwrap();
+    let lines = after.lines().skip(1);
+    let of_block = lines.take_while(|line| line.starts_with("    "));
+    let commands = of_block.map(|line| line.trim_start_matches("    - "));
+    commands.collect::<Vec<_>>().join("\n")
+}
+
+/// Runs such commands in a folder with a plan, as CI does.
+fn ended(shop: &Workshop, shell: &str) -> Option<i32> {
+    let windage = Path::new(env!("CARGO_BIN_EXE_windage")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut bash = Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", shell]);
+    bash.current_dir(shop.dir())
+        .env("PATH", format!("{}:{path}", windage.display()));
+    bash.envs([("PLAN", "plan.toml"), ("WITHIN", "2s"), ("OUT", "out")]);
+    bash.envs([("UNDECIDED", "report"), ("GITHUB_STEP_SUMMARY", "summary")]);
+    bash.output().unwrap().status.code()
+}
+
+#[test]
+fn files_for_ci_end_as_the_check_does() {
+    let action = shell_of("action.yml", "run: |");
+    let job = shell_of("docs/guide/gitlab.yml", "script:");
+    for shell in [&action, &job] {
+        let shop = Workshop::new();
+        shop.write("plan.toml", &plan(""));
+        assert_eq!(ended(&shop, shell), Some(2), "no budget: {shell}");
+    }
+    for (shell, reports) in [
+        (&action, &["out.xml", "summary"][..]),
+        (&job, &["windage-check.xml"]),
+    ] {
+        let shop = Workshop::new();
+        shop.write("plan.toml", &plan(&budget("rss_peak", "0B")));
+        assert_eq!(ended(&shop, shell), Some(1), "exceeded: {shell}");
+        for report in reports {
+            let text = fs::read_to_string(shop.dir().join(report)).unwrap();
+            assert!(text.contains("exceeded"), "{report}: {text}");
+        }
+    }
 }
