@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, LoadModel, Metric};
+use windage_model::{ArmIndex, LoadModel, Metric, RATE_SHARE};
 use windage_record::LaunchArmEnd;
 
 use crate::agents::of_agents;
@@ -14,9 +14,6 @@ use crate::run::Run;
 use crate::totals;
 use crate::validity;
 use crate::windows::Windows;
-
-/// An open loop that completes less than this share of its starts has a throughput of its own.
-const RATE_SHARE: f64 = 0.98;
 
 pub(crate) fn comparisons(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
     let mut found = cpu(run, arm);

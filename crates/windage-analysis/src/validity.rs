@@ -1,8 +1,8 @@
 //! Warnings about a run, found from its records: one function per warning.
 
 use windage_model::{
-    ArmIndex, IncompleteEnding, Interval, LoadModel, Order, Reason, Role, Soundness, Stretches,
-    Until, Validity, Warning, WarningCode, WindowShare,
+    ArmIndex, IncompleteEnding, Interval, LoadModel, Order, RATE_SHARE, Reason, Role, Soundness,
+    Stretches, Until, Validity, Warning, WarningCode, WindowShare,
 };
 use windage_record::{Ending, Loss, ManifestArm};
 
@@ -16,8 +16,6 @@ use crate::windows::OfArm;
 const BAD_WINDOWS_SHARE: f64 = 0.2;
 /// A kind of warning is reported for the run when it affects a larger share of windows.
 const WARNING_SHARE: f64 = 0.05;
-/// An open loop that completes less than this share of its rate has met a bottleneck.
-const RATE_SHARE: f64 = 0.98;
 /// An arm that uses so much more than the baseline after the drain was not drained.
 const STILL_BUSY_CORES: f64 = 0.05;
 /// An arm whose generator waited for a core in a larger share of its windows was paced by it.

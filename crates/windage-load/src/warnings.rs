@@ -1,7 +1,7 @@
 //! Rules that find warnings about a stretch of load in the generator's counters: one function per
 //! rule.
 
-use windage_model::{Bottleneck, Exchanges, LagCause, LoadModel, SubjectLoad, Warning};
+use windage_model::{Bottleneck, Exchanges, LagCause, LoadModel, RATE_SHARE, SubjectLoad, Warning};
 
 use crate::recording::Recording;
 use crate::run::RunReport;
@@ -25,8 +25,6 @@ const STEAL_GRAIN_NS: u64 = 10_000_000;
 /// is longer.
 const OVERRUN_NS: u64 = 20_000_000;
 const OVERRUN_PART: u64 = 5;
-/// An open loop that completes less than this share of its rate has hit a bottleneck.
-const RATE_SHARE: f64 = 0.98;
 /// Share of starts that wait for a connection above which there is a warning.
 const WAITED_SHARE: f64 = 0.01;
 /// Above this share, starts wait because answers come more slowly than starts.

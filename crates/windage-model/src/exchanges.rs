@@ -61,6 +61,9 @@ impl ErrorCounts {
     }
 }
 
+/// An open loop that completes less than this share of its rate has met a bottleneck.
+pub const RATE_SHARE: f64 = 0.98;
+
 /// What the load generator did in a window.
 ///
 /// For a batch load `intended`, `sent` and `completed` count iterations.

@@ -31,7 +31,7 @@ pub use budget::{Budget, BudgetVerdict, Limit, Override, Until};
 pub use claim::{Claim, ClaimVerdict, Publication, Says};
 pub use estimate::{Difference, Interval, Method, Verdict};
 pub use event::Event;
-pub use exchanges::{ErrorCounts, Exchanges, Outlier, StatusClasses};
+pub use exchanges::{ErrorCounts, Exchanges, Outlier, RATE_SHARE, StatusClasses};
 pub use facility::Facility;
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};

@@ -1,7 +1,7 @@
 //! Tables about the load: one of problems, one of the slowest exchanges.
 
 use windage_analysis::{Analysis, ArmLoad, Coincidence, SlowExchange};
-use windage_model::Exchanges;
+use windage_model::{Exchanges, RATE_SHARE};
 
 use super::aspect::{Aspect, aspects_table, counted, nothing, share};
 use super::{Align, Cell, Column, Row, Table, Tone, column, lasting, plain, time};
@@ -12,8 +12,6 @@ use crate::number;
 const WAITED_SHARE: f64 = 0.01;
 /// Every wake-up waits some microseconds for its core, so shorter waits are not shown.
 const WORTH_A_WORD_NS: u64 = 1_000_000;
-/// An achieved rate of at least this share of the intended one is not a problem.
-const RATE_SHARE: f64 = 0.98;
 
 const ASPECTS: &[Aspect<ArmLoad>] = &[
     Aspect {
