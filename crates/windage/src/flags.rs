@@ -306,7 +306,7 @@ pub(crate) struct CalibrateFlags {
     /// Repeat the CPU run; from five runs on the variance between runs is known.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
-    /// Calibrate only CPU or only latency, for all of --for.
+    /// Calibrate only this, for all of --for.
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Part>,
     /// Seed of the run order.

@@ -8,10 +8,10 @@ mod part;
 mod text;
 mod truth;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
-use windage_plan::{Length, Plan};
+use windage_plan::Length;
 use windage_record::{RUNS, RunDir};
 
 use crate::calibration_file;
@@ -48,7 +48,7 @@ pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
         match measured(&run, &directory.join(&run.name), flags, &signals) {
             Ok((found, exit)) => {
                 match run.part {
-                    Part::Cpu => cpu.push(found),
+                    Part::Cpu | Part::Small => cpu.push(found),
                     Part::Latency => latency = Some(found),
                 }
                 worst = worst.max(exit);
@@ -68,9 +68,7 @@ fn measured(
     signals: &Signals,
 ) -> Result<(Observed, Exit), Exit> {
     let part = run.part;
-    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let plan = Plan::parse(part.plan(), "the calibration plan", &here);
-    let mut plan = plan.map_err(|error| {
+    let mut plan = part.plan().map_err(|error| {
         show_plan_error(&error);
         Exit::Usage
     })?;

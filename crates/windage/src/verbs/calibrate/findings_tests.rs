@@ -92,7 +92,7 @@ fn cpu_run(more: f64) -> Observed {
             &[0.001 + more, -0.02, 0.002, 0.0],
         ),
         arm(
-            "spin, iterations 390",
+            "spin, iterations 550",
             cpu,
             Truth::Share(0.01),
             &[0.011 + more, 0.03],
@@ -128,7 +128,7 @@ fn the_whole_run_is_compared_with_the_truth() {
         found,
         [
             ("control", Unit::Share, 0.0, true),
-            ("spin, iterations 390", Unit::Share, 0.01, true),
+            ("spin, iterations 550", Unit::Share, 0.01, true),
             ("busy", Unit::Microseconds, 1.0, true),
             ("sleep", Unit::Microseconds, 20.0, true),
         ]

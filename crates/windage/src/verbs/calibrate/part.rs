@@ -1,14 +1,18 @@
-//! The two parts of a calibration.
+//! The parts of a calibration.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use windage_plan::{Plan, PlanError};
 
-/// One of the two parts of a calibration.
+/// A part of a calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// Costs in CPU, interleaved.
     Cpu,
+    /// A single cost in CPU, the smallest: three arms instead of seven share the time.
+    Small,
     /// Delays, in isolated windows.
     Latency,
 }
@@ -34,40 +38,46 @@ pub(super) fn runs(only: Option<Part>, cpu_runs: u32) -> Vec<PlannedRun> {
         repeats,
     };
     let of_part = |part: Part| match part {
-        Part::Cpu => cpu_runs,
+        Part::Cpu | Part::Small => cpu_runs,
         Part::Latency => 1,
     };
-    let parts = Part::BOTH
-        .into_iter()
-        .filter(|part| only.is_none_or(|only| only == *part));
+    let parts = only.map_or(vec![Part::Cpu, Part::Latency], |only| vec![only]);
     parts
+        .into_iter()
         .flat_map(|part| (0..of_part(part)).map(move |repeats| run(part, repeats)))
         .collect()
 }
 
 impl Part {
-    const BOTH: [Part; 2] = [Part::Cpu, Part::Latency];
-
     fn name(self) -> &'static str {
         match self {
             Part::Cpu => "cpu",
+            Part::Small => "small",
             Part::Latency => "latency",
         }
     }
 
     /// Its plan.
-    pub(super) fn plan(self) -> &'static str {
-        match self {
-            Part::Cpu => include_str!("../../../calibration/cpu.toml"),
+    pub(super) fn plan(self) -> Result<Plan, PlanError> {
+        let text = match self {
+            Part::Cpu | Part::Small => include_str!("../../../calibration/cpu.toml"),
             Part::Latency => include_str!("../../../calibration/latency.toml"),
+        };
+        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let mut plan = Plan::parse(text, "the calibration plan", &here)?;
+        if self == Part::Small {
+            plan.name = "calibration-small".to_owned();
+            // Baseline, control and the first treatment.
+            plan.arms.truncate(3);
         }
+        Ok(plan)
     }
 
     /// Its share of the measuring time. CPU gets more, because it is the usual question.
     pub(super) fn share_of(self, length: Duration, only: Option<Part>) -> Duration {
         match (only, self) {
             (Some(_), _) => length,
-            (None, Part::Cpu) => length * 2 / 3,
+            (None, Part::Cpu | Part::Small) => length * 2 / 3,
             (None, Part::Latency) => length / 3,
         }
     }
@@ -75,15 +85,13 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use windage_plan::Plan;
-
     use super::*;
     use crate::verbs::calibrate::observed::LAUNCHES;
 
+    const PARTS: [Part; 2] = [Part::Cpu, Part::Latency];
+
     fn plan(part: Part) -> Plan {
-        Plan::parse(part.plan(), "the calibration plan", Path::new("/"))
+        part.plan()
             .unwrap_or_else(|error| panic!("{}", error.render(false)))
     }
 
@@ -97,13 +105,14 @@ mod tests {
         let cpu = [
             "off",
             "control",
-            "spin-iterations-390",
+            "spin-iterations-550",
             "busy-ns-0",
             "busy-ns-2000",
             "burst",
             "timer",
         ];
         assert_eq!(ids(Part::Cpu), cpu);
+        assert_eq!(ids(Part::Small), cpu[..3]);
         let latency = ids(Part::Latency);
         assert_eq!(latency.len(), 7, "{latency:?}");
     }
@@ -113,7 +122,7 @@ mod tests {
         let cpu = plan(Part::Cpu).design.interleaving.unwrap();
         assert_eq!(cpu.isolated, 0.0);
         assert_eq!(plan(Part::Latency).design.interleaving, None);
-        for part in Part::BOTH {
+        for part in PARTS {
             assert!(plan(part).design.rounds as usize >= LAUNCHES);
         }
     }
@@ -127,7 +136,7 @@ mod tests {
             (Some(Part::Latency), [180, 180]),
         ];
         for (only, expected) in table {
-            let shares = Part::BOTH.map(|part| part.share_of(whole, only).as_secs());
+            let shares = PARTS.map(|part| part.share_of(whole, only).as_secs());
             assert_eq!(shares, expected, "{only:?}");
         }
     }
@@ -143,12 +152,13 @@ mod tests {
                 .map(|(name, n)| ((*name).to_owned(), *n))
                 .collect()
         };
-        let (cpu, latency) = (Some(Part::Cpu), Some(Part::Latency));
+        let (cpu, small, latency) = (Some(Part::Cpu), Some(Part::Small), Some(Part::Latency));
         assert_eq!(names(None, 1), named(&[("cpu", 0), ("latency", 0)]));
         assert_eq!(
             names(cpu, 3),
             named(&[("cpu", 0), ("cpu-2", 1), ("cpu-3", 2)])
         );
+        assert_eq!(names(small, 2), named(&[("small", 0), ("small-2", 1)]));
         assert_eq!(names(latency, 3), named(&[("latency", 0)]));
     }
 }

@@ -142,7 +142,7 @@ fn truth(part: Part, injected: &Account, baseline: &Account, arm: &ManifestArm) 
         return Truth::Nothing;
     }
     match part {
-        Part::Cpu => {
+        Part::Cpu | Part::Small => {
             let cpu_us = |of: &Account| of.injected_cpu_ns as f64 / 1e3 / of.requests as f64;
             Truth::CpuUs(cpu_us(injected) - cpu_us(baseline))
         }
