@@ -126,6 +126,7 @@ pub(crate) fn analysis(run: &Run<'_>) -> Analysis {
         outliers: run.records.windows.slowest.exchanges().to_vec(),
         profiles: Vec::new(),
         fidelity_curve: Vec::new(),
+        revisions: manifest.revisions.clone(),
         restored: None,
         other_loads: Vec::new(),
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use windage_model::{
     ArmId, Budget, BudgetVerdict, Claim, ClaimVerdict, CpuSource, Difference, Exchanges, Interval,
-    LevelValue, LoadModel, Metric, Order, Outlier, Place, Role, Until, Validity, Verdict,
+    LevelValue, LoadModel, Metric, Order, Outlier, Place, Revisions, Role, Until, Validity,
+    Verdict,
 };
 use windage_record::{Placed, Restored};
 
@@ -58,6 +59,8 @@ pub struct Analysis {
     /// Delivered compared with expected telemetry under each load, by rate, closed loops last;
     /// empty without several loads or without `expect`.
     pub fidelity_curve: Vec<FidelityPoint>,
+    /// The revisions that it compares; `None` for most runs.
+    pub revisions: Option<Revisions>,
     /// How a service that runs on was left; `None` where there was nothing to switch back.
     pub restored: Option<Restored>,
     /// The same arms under the plan's further loads, in its order. These have no further loads

@@ -3,7 +3,9 @@
 //! A verdict needs a bound on one side. The ends of a two-sided interval of 2*c* − 1 are bounds of
 //! confidence *c* each, so a budget of 95 % is judged by the interval of 90 %.
 
-use windage_model::{ArmIndex, Budget, BudgetVerdict, Direction, Interval, Limit, Metric};
+use windage_model::{
+    ArmIndex, Budget, BudgetOf, BudgetVerdict, Direction, Interval, Limit, Metric,
+};
 use windage_stats::{Confidence, VerdictRule};
 
 use crate::compare::{Comparison, Rules};
@@ -11,6 +13,7 @@ use crate::conclude::{absolute_at, difference, launches_needed, relative_at, tim
 use crate::family::Comparisons;
 use crate::monitor::is_of_another_sequence;
 use crate::run::Run;
+use crate::totals::change;
 use crate::{BudgetAnalysis, Missing};
 
 /// Every budget of an arm, in the plan's order.
@@ -21,8 +24,11 @@ pub(crate) fn of_arm(
 ) -> Vec<BudgetAnalysis> {
     let all = run.records.manifest.budgets.iter();
     let held = all.filter(|budget| budget.arms.contains(&arm));
-    held.map(|budget| judged(run, arm, budget, comparisons.get(&budget.metric)))
-        .collect()
+    let judged = |budget: &Budget| match budget.of {
+        BudgetOf::Cost => judged(run, arm, budget, comparisons.get(&budget.metric)),
+        BudgetOf::Change => judged(run, arm, budget, change(run, arm).as_ref()),
+    };
+    held.map(judged).collect()
 }
 
 fn judged(

@@ -1,6 +1,8 @@
 //! CPU per request as totals by launch: all CPU of an arm, deferred work included, divided by its
 //! requests. Nothing is trimmed. `docs/METHODOLOGY.md` defines the figure.
 
+mod change;
+
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, LoadModel, Metric, Order};
@@ -16,6 +18,8 @@ use crate::ledger::Ledger;
 use crate::metrics::{deferred_offset, with_deferred};
 use crate::run::Run;
 use crate::turns::{KeptBlock, Totals};
+
+pub(crate) use change::change;
 
 /// The effect on a total: in its unit, and as a share of the baseline.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,7 +23,7 @@ mod stages;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use windage_model::{Evidence, Interval, LevelValue, Metric, Reason, Validity};
+use windage_model::{Evidence, Interval, LevelValue, Metric, Reason, Revision, Validity};
 use windage_record::Placed;
 
 use crate::{
@@ -105,7 +105,32 @@ pub struct AnalysisWire {
     pub under_first_load: UnderLoadWire,
     pub other_loads: Vec<UnderLoadWire>,
     pub fidelity_curve: Vec<FidelityPointWire>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<RevisionsWire>,
     pub restored: Option<RestoredWire>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+pub struct RevisionsWire {
+    pub base: RevisionWire,
+    pub head: RevisionWire,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+pub struct RevisionWire {
+    pub name: String,
+    pub commit: String,
+}
+
+impl From<&Revision> for RevisionWire {
+    fn from(of: &Revision) -> Self {
+        RevisionWire {
+            name: of.name.clone(),
+            commit: of.commit.clone(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -321,6 +346,10 @@ impl AnalysisWire {
                 .map(|of| UnderLoadWire::new(of, words))
                 .collect(),
             fidelity_curve: a.fidelity_curve.iter().map(Into::into).collect(),
+            revisions: a.revisions.as_ref().map(|of| RevisionsWire {
+                base: (&of.base).into(),
+                head: (&of.head).into(),
+            }),
             restored: a.restored.as_ref().map(|of| RestoredWire {
                 service: of.service.clone(),
                 failed: of.failed.clone(),

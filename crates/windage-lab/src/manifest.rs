@@ -37,8 +37,9 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             .collect(),
         load: load_scope(&plan.load),
         other_loads: plan.other_loads.iter().map(load_scope).collect(),
-        budgets: plan.budgets.clone(),
+        budgets: plan.decided_budgets().cloned().collect(),
         claims: plan.claims.clone(),
+        revisions: plan.revisions.clone(),
         design: DesignScope {
             window_ns: whole_ns(design.window),
             settle_ns: whole_ns(design.settle),
@@ -119,6 +120,11 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, plan: &Plan) -> ManifestArm {
             .iter()
             .any(|agent| arm.agents.contains(&agent.service.name) && !agent.needs.is_empty()),
         bystander_of: arm.bystander_of.as_ref().and_then(index_of),
+        at_base: arm
+            .checkout
+            .as_ref()
+            .and_then(|of| of.at_base.as_ref())
+            .and_then(index_of),
     }
 }
 

@@ -29,6 +29,9 @@ impl Names {
     #[must_use]
     pub(crate) fn with_arm(mut self, arm: &Arm) -> Names {
         self.set("arm", arm.id.to_string());
+        if let Some(checkout) = &arm.checkout {
+            self.set("plan", checkout.folder.display().to_string());
+        }
         for (factor, level) in &arm.levels {
             self.set(factor, level.to_string());
         }

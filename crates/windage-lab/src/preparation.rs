@@ -42,6 +42,10 @@ pub(crate) fn prepare(
     group: Option<&ArmCgroup>,
     log: &Path,
 ) -> Result<Prepared, LabError> {
+    let (service, folder) = match arm {
+        Some(arm) => arm.at_its_revision(service, ground.plan),
+        None => (service, ground.plan.folder.as_path()),
+    };
     let (name, of) = (service.name.as_str(), instance.name.as_str());
     let user = if instance.are_agents {
         None
@@ -67,8 +71,8 @@ pub(crate) fn prepare(
             .map_err(|source| LabError::Write { path, source })?;
     }
     let cwd = match &service.cwd {
-        Some(template) => ground.plan.folder.join(names.fill(template, name, of)?),
-        None => ground.plan.folder.clone(),
+        Some(template) => folder.join(names.fill(template, name, of)?),
+        None => folder.to_owned(),
     };
     let env = environment(service, user.as_ref(), arm, &names, of)?;
     let is_root = user.is_none() && geteuid().is_root();
@@ -77,7 +81,7 @@ pub(crate) fn prepare(
             LabError::Unsupported(format!("service `{name}` has an empty command"))
         })?;
         Ok::<Spawn, LabError>(Spawn {
-            program: locate(program, &ground.plan.folder),
+            program: locate(program, folder),
             args: args.iter().map(OsString::from).collect(),
             env: env.clone(),
             cwd: cwd.clone(),

@@ -314,7 +314,7 @@ impl Site<'_> {
                 .join(format!("version-{number}.log"));
             // A resumed run asks again.
             let _ = std::fs::remove_file(&log);
-            let failed = self.shell(keeper, command, log.clone())?;
+            let failed = self.shell(keeper, &self.plan.folder, command, log.clone())?;
             let text = match failed {
                 None => first_line(&log).unwrap_or_default(),
                 Some(how) => format!("unknown: `{command}` {how}"),
@@ -327,10 +327,11 @@ impl Site<'_> {
     fn shell(
         &self,
         keeper: &mut Keeper,
+        folder: &Path,
         command: &str,
         log: PathBuf,
     ) -> Result<Option<String>, LabError> {
-        let (folder, within) = (&self.plan.folder, self.plan.build.within);
+        let within = self.plan.build.within;
         run_shell(
             keeper,
             command,
@@ -343,16 +344,23 @@ impl Site<'_> {
 
     fn build(&self, keeper: &mut Keeper, directory: &RunDir) -> Result<(), LabError> {
         let log = directory.path().join("logs").join("build.log");
-        for command in &self.plan.build.commands {
-            (self.emit)(Event::Building {
-                command: command.clone(),
-            });
-            if let Some(how) = self.shell(keeper, command, log.clone())? {
-                return Err(LabError::Build {
-                    command: command.clone(),
-                    how,
-                    log_tail: log_tail(&log),
+        let folders = self.plan.build_folders();
+        for folder in &folders {
+            for command in &self.plan.build.commands {
+                let shown = match self.plan.revisions {
+                    Some(_) => format!("{command} (in {})", folder.display()),
+                    None => command.clone(),
+                };
+                (self.emit)(Event::Building {
+                    command: shown.clone(),
                 });
+                if let Some(how) = self.shell(keeper, folder, command, log.clone())? {
+                    return Err(LabError::Build {
+                        command: shown,
+                        how,
+                        log_tail: log_tail(&log),
+                    });
+                }
             }
         }
         Ok(())

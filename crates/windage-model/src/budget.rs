@@ -5,6 +5,8 @@ use crate::{ArmIndex, Metric};
 /// The most that arms may cost in a metric, over the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
+    /// What is limited.
+    pub of: BudgetOf,
     /// The metric.
     pub metric: Metric,
     /// The arms that it holds for, each on its own, in ascending order; at least one.
@@ -24,6 +26,65 @@ impl Budget {
         self.overridden
             .as_ref()
             .map_or(self.at_most, |of| of.at_most)
+    }
+}
+
+/// What a budget limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BudgetOf {
+    /// What an arm costs.
+    #[default]
+    Cost,
+    /// How much more it costs at one revision than at another; of the baseline, how much more the
+    /// service itself takes.
+    Change,
+}
+
+impl BudgetOf {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BudgetOf::Cost => "cost",
+            BudgetOf::Change => "change",
+        }
+    }
+
+    /// What a word means.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<BudgetOf> {
+        let mut all = [BudgetOf::Cost, BudgetOf::Change].into_iter();
+        all.find(|of| of.as_str() == name)
+    }
+}
+
+/// The two revisions that a run compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revisions {
+    /// What changes are counted from.
+    pub base: Revision,
+    /// What may have changed.
+    pub head: Revision,
+}
+
+/// A revision of the services' source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    /// As it was asked for, such as `main`.
+    pub name: String,
+    /// The hash of its commit.
+    pub commit: String,
+}
+
+impl Revision {
+    /// For people: its name, and the beginning of its commit where that says more.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let short = self.commit.get(..9).unwrap_or(&self.commit);
+        match self.commit.starts_with(&self.name) {
+            true => short.to_owned(),
+            false => format!("{} ({short})", self.name),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ mod window;
 pub use agent::{AgentCycle, Beside, BpfProgram, BpfStatistics};
 pub use arm::{ArmId, ArmIndex, LevelValue, Role};
 pub use backend::{Backend, BackendError};
-pub use budget::{Budget, BudgetVerdict, Limit, Override, Until};
+pub use budget::{Budget, BudgetOf, BudgetVerdict, Limit, Override, Revision, Revisions, Until};
 pub use claim::{Claim, ClaimVerdict, Publication, Says};
 pub use estimate::{Difference, Interval, Method, Verdict};
 pub use event::Event;

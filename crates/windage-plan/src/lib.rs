@@ -19,6 +19,7 @@ mod print;
 mod problem;
 mod read;
 mod resolve;
+mod revisions;
 mod sink;
 mod stop;
 mod switch;
@@ -36,9 +37,9 @@ pub use load::{
     Request, RowOrder, Starts, Step, Table, Tls,
 };
 pub use plan::{
-    Agent, Arm, Attach, Build, Depth, Design, Expect, Interleaving, Length, OnDeath, Origin, Plan,
-    Profile, Profiler, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal,
-    TemplateFile, Turn,
+    Agent, Arm, Attach, Build, Checkout, Depth, Design, Expect, Interleaving, Length, OnDeath,
+    Origin, Plan, Profile, Profiler, Ready, ReadyCheck, Service, ServiceName, StopPolicy,
+    StopSignal, TemplateFile, Turn,
 };
 pub use problem::{PlanError, Problem, Problems};
 pub use sink::{ArmBackend, Drops, RECEIVER_PLACEHOLDERS, SinkDetail, SinkPlan, ToldBy};

@@ -4,10 +4,10 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_model::{ArmId, Budget, Claim, Facility, LevelValue, Order, Role};
+use windage_model::{ArmId, Budget, Claim, Facility, LevelValue, Order, Revisions, Role};
 
 use crate::words::words;
 use crate::{
@@ -49,6 +49,8 @@ pub struct Plan {
     pub design: Design,
     /// How the arms are profiled after the measurement; `None` for no profiles.
     pub profile: Option<Profile>,
+    /// The revisions that it compares; `None` for the usual plan, which measures its own folder.
+    pub revisions: Option<Revisions>,
 }
 
 impl Plan {
@@ -62,6 +64,19 @@ impl Plan {
     pub fn load_of_round(&self, round: u32) -> &Load {
         let turn = round as usize % (1 + self.other_loads.len());
         self.loads().nth(turn).unwrap_or(&self.load)
+    }
+
+    /// The folders in which the build runs: the plan's own, or one for each revision.
+    #[must_use]
+    pub fn build_folders(&self) -> Vec<&Path> {
+        let checkouts = self.arms.iter().filter_map(|arm| arm.checkout.as_ref());
+        let mut folders: Vec<&Path> = checkouts.map(|of| of.folder.as_path()).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        match folders.is_empty() {
+            true => vec![&self.folder],
+            false => folders,
+        }
     }
 
     /// Those of [`RECEIVER_PLACEHOLDERS`] that the plan names, directly or by their port.
@@ -369,6 +384,19 @@ pub struct Arm {
     /// The last arm of a chain that this arm repeats end to end, with its own processes and
     /// windows. The sum of the chain's stages is compared with it.
     pub same_as: Option<ArmId>,
+    /// In a plan that compares revisions, where its services are from.
+    pub checkout: Option<Checkout>,
+}
+
+/// A revision of the services, checked out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkout {
+    /// The plan's folder in it.
+    pub folder: PathBuf,
+    /// The services, with the templates of this revision.
+    pub services: Vec<Service>,
+    /// For an arm of the head revision: the same arm of the base.
+    pub at_base: Option<ArmId>,
 }
 
 impl Arm {
@@ -379,6 +407,21 @@ impl Arm {
             .iter()
             .find(|(name, _)| name == factor)
             .map(|(_, level)| level)
+    }
+
+    /// A service of the plan as this arm launches it, and the folder in which relative paths start.
+    #[must_use]
+    pub fn at_its_revision<'a>(
+        &'a self,
+        service: &'a Service,
+        plan: &'a Plan,
+    ) -> (&'a Service, &'a Path) {
+        let Some(checkout) = self.checkout.as_ref().filter(|_| !service.shared) else {
+            return (service, &plan.folder);
+        };
+        let mut services = checkout.services.iter();
+        let own = services.find(|of| of.name == service.name);
+        (own.unwrap_or(service), &checkout.folder)
     }
 
     fn templates(&self) -> impl Iterator<Item = &Template> {

@@ -207,6 +207,7 @@ fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
 
 fn print_budget(out: &mut Toml, budget: &Budget, arms: &[Arm]) {
     out.table("[[budget]]");
+    out.entry("of", quote(budget.of.as_str()));
     out.entry("metric", quote(budget.metric.as_str()));
     let of = budget.arms.iter().filter_map(|arm| arms.get(arm.get()));
     out.entry("arms", list(of.map(|arm| quote(arm.id.as_str()))));

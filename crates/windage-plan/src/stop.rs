@@ -57,8 +57,18 @@ impl Plan {
     /// # Errors
     /// Why that is impossible, in a sentence for the user.
     pub fn stop_when_budgets_are_decided(&mut self, within: Duration) -> Result<(), String> {
-        if self.budgets.is_empty() {
-            return Err("the plan has no [[budget]] to check".to_owned());
+        if self.decided_budgets().next().is_none() {
+            let why = match (self.revisions.is_some(), self.budgets.is_empty()) {
+                (true, _) => {
+                    "the plan has no budget of a change to check: add a [[budget]] with of = \"change\""
+                }
+                (false, true) => "the plan has no [[budget]] to check",
+                (false, false) => {
+                    "every [[budget]] of the plan is of a change: name the revision to compare \
+                     with, --base REV"
+                }
+            };
+            return Err(why.to_owned());
         }
         if !self.other_loads.is_empty() {
             return Err(

@@ -294,6 +294,7 @@ pub(crate) struct Expect {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Budget {
+    pub(crate) of: Option<Text>,
     pub(crate) metric: Text,
     #[serde(default)]
     pub(crate) arms: Option<Spanned<Vec<Text>>>,

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
 use windage_model::{
-    ArmId, ArmIndex, Backend, Budget, Claim, LevelValue, LoadModel, Order, Role, Until,
+    ArmId, ArmIndex, Backend, Budget, Claim, LevelValue, LoadModel, Order, Revisions, Role, Until,
 };
 
 /// The format of a run directory, stored in its manifest and in its journal; no other is read.
@@ -46,6 +46,8 @@ pub struct Manifest {
     pub budgets: Vec<Budget>,
     /// What was published about arms.
     pub claims: Vec<Claim>,
+    /// The revisions that the run compares; `None` for most runs.
+    pub revisions: Option<Revisions>,
     /// How the run measures.
     pub design: DesignScope,
 }
@@ -80,6 +82,8 @@ pub struct ManifestArm {
     pub agents_have_needs: bool,
     /// The arm whose agents are attached, without watching this one, while it gets load, if any.
     pub bystander_of: Option<ArmIndex>,
+    /// For an arm of the head revision, the same arm of the base.
+    pub at_base: Option<ArmIndex>,
 }
 
 /// Expected telemetry per request.

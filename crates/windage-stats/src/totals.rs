@@ -170,6 +170,16 @@ impl Effect {
         self.by_launch.len()
     }
 
+    /// This effect less another one in the same launches; `None` if they are of other launches.
+    #[must_use]
+    pub fn less(&self, other: &Effect) -> Option<Effect> {
+        if self.launches() != other.launches() {
+            return None;
+        }
+        let both = self.by_launch.iter().zip(&other.by_launch);
+        Some(Effect::new(both.map(|(of, less)| of - less).collect()))
+    }
+
     /// The same if the values are blocks of a single launch whose totals give `estimate`: a time
     /// series, in which neighbours may be alike. `None` for fewer than two.
     #[must_use]

@@ -238,3 +238,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn one_effect_less_another_is_paired() {
+    // What both share in a launch cancels; what is left is 10, 12 and 14 less 5, 5 and 8.
+    let (head, base) = (
+        pairs(&[(100.0, 110.0), (200.0, 212.0), (300.0, 314.0)]),
+        pairs(&[(100.0, 105.0), (200.0, 205.0), (300.0, 308.0)]),
+    );
+    let (head, base) = (difference(&head).unwrap(), difference(&base).unwrap());
+    let change = head.less(&base).unwrap();
+    assert_eq!(change.by_launch, [5.0, 7.0, 6.0]);
+    assert_eq!(change.estimate, 6.0);
+    assert!((change.standard_error - 1.0 / 3f64.sqrt()).abs() < 1e-12);
+    let fewer = difference(&pairs(&[(1.0, 2.0), (1.0, 3.0)])).unwrap();
+    assert_eq!(head.less(&fewer), None);
+}

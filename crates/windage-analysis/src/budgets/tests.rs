@@ -12,6 +12,7 @@ const TREATMENT: ArmIndex = ArmIndex(2);
 
 fn budget(metric: Metric, at_most: Limit) -> Budget {
     Budget {
+        of: BudgetOf::Cost,
         metric,
         arms: vec![TREATMENT],
         at_most,
@@ -135,4 +136,52 @@ fn a_run_ends_when_its_budgets_are_decided() {
         decided.push(monitor.enough().is_some());
     }
     assert_eq!(decided, [false, true, false, true]);
+}
+
+/// The baseline at the head is the control, and so is the telemetry's arm at the base: they cost
+/// nothing, and the treatment 20 % or 24 µs.
+#[test]
+fn a_change_is_the_cost_at_the_head_less_that_at_the_base() {
+    use BudgetVerdict::{Exceeded, Undecided, Within};
+    let table = [
+        (Limit::Percent(25.0), Within),
+        (Limit::Percent(15.0), Exceeded),
+        (Limit::Percent(20.0), Undecided),
+        (Limit::InUnit(30.0), Within),
+        (Limit::InUnit(18.0), Exceeded),
+    ];
+    for (at_most, expected) in table {
+        let mut run = records_with_turns(14, 1);
+        run.manifest.arms[1].at_base = Some(ArmIndex::BASELINE);
+        run.manifest.arms[2].at_base = Some(ArmIndex(1));
+        run.manifest.budgets = vec![Budget {
+            of: BudgetOf::Change,
+            arms: vec![ArmIndex(1), TREATMENT],
+            ..budget(Metric::CpuPerRequest, at_most)
+        }];
+        let records = run.gathered();
+        let analysis = analyse(&records, std::iter::empty(), std::iter::empty());
+        let [of_service, of_telemetry] = [1, 2].map(|arm: usize| &analysis.arms[arm].budgets[0]);
+        assert_eq!(of_telemetry.verdict, expected, "{at_most:?}");
+        assert_eq!(of_service.verdict, Within, "{at_most:?}");
+        let cost = of_telemetry.cost.as_ref().unwrap().estimate;
+        let (truth, near) = match at_most {
+            Limit::Percent(_) => (0.2, 0.02),
+            Limit::InUnit(_) => (24.0, 2.4),
+        };
+        assert!((cost - truth).abs() < near, "{cost}");
+    }
+}
+
+#[test]
+fn without_two_revisions_a_change_is_undecided() {
+    let change = Budget {
+        of: BudgetOf::Change,
+        ..budget(Metric::CpuPerRequest, Limit::Percent(1.0))
+    };
+    let [found] = &judged_in(records_with_turns(14, 1), &[change])[..] else {
+        panic!("one budget")
+    };
+    assert_eq!(found.verdict, BudgetVerdict::Undecided);
+    assert_eq!(found.cost, Err(Missing::NoValue));
 }

@@ -9,6 +9,7 @@ use crate::{ArmAnalysis, BudgetAnalysis};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct BudgetWire {
+    pub of: String,
     pub metric: String,
     pub arm: String,
     pub at_most: Option<f64>,
@@ -36,6 +37,7 @@ impl BudgetWire {
     pub(super) fn new(arm: &ArmAnalysis, of: &BudgetAnalysis, words: &dyn Sentences) -> Self {
         let budget = &of.budget;
         BudgetWire {
+            of: budget.of.as_str().to_owned(),
             metric: budget.metric.as_str().to_owned(),
             arm: arm.id.as_str().to_owned(),
             at_most: finite(budget.limit().value()),

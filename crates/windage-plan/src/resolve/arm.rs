@@ -220,6 +220,7 @@ fn resolve(
             agents: agents.names.clone(),
             bystander_of: None,
             same_as: None,
+            checkout: None,
         });
     }
     FileArm {

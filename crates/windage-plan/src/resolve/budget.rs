@@ -1,7 +1,7 @@
 //! `[[budget]]`.
 
 use toml::Spanned;
-use windage_model::{ArmId, ArmIndex, Budget, Limit, LoadModel, Metric, Override, Role};
+use windage_model::{ArmId, ArmIndex, Budget, BudgetOf, Limit, LoadModel, Metric, Override, Role};
 
 use super::checker::Checker;
 use super::file_arm::FileArm;
@@ -12,6 +12,7 @@ use crate::{Problem, budget, defaults};
 
 /// A budget whose arms are known by id: the control is not among the arms yet.
 pub(super) struct Unplaced {
+    of: BudgetOf,
     held: Held,
     at_most: Limit,
     overridden: Option<Override>,
@@ -20,6 +21,7 @@ pub(super) struct Unplaced {
 impl Unplaced {
     pub(super) fn placed(self, arms: &[Arm]) -> Budget {
         Budget {
+            of: self.of,
             arms: self.held.placed(arms),
             metric: self.held.metric,
             at_most: self.at_most,
@@ -47,8 +49,8 @@ impl Held {
     ) -> Option<Held> {
         let metric = metric(checker, &given, model);
         let held = match given.arms {
-            Some(named) => named_arms(checker, file, named, arms, given.what),
-            None => treatments(arms).map(|arm| arm.id.clone()).collect(),
+            Some(named) => named_arms(checker, file, named, arms, given),
+            None => possible(arms, given.of).map(|arm| arm.id.clone()).collect(),
         };
         if held.is_empty() && given.arms.is_none() {
             let message = format!("{} needs an arm with telemetry", given.what);
@@ -81,6 +83,7 @@ impl Held {
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub(super) what: &'static str,
+    pub(super) of: BudgetOf,
     pub(super) metric: &'a Text,
     pub(super) arms: Option<&'a Spanned<Vec<Text>>>,
     pub(super) confidence: Option<&'a Spanned<wire::Scalar>>,
@@ -115,8 +118,18 @@ fn resolve(
     arms: &[FileArm],
     model: Option<LoadModel>,
 ) -> Option<Unplaced> {
+    let of = given.of.as_ref().map_or(Some(BudgetOf::Cost), |word| {
+        let found = BudgetOf::from_name(word.get_ref());
+        if found.is_none() {
+            let message = format!("`{}` is nothing that a budget limits", word.get_ref());
+            let problem = Problem::new(word.span(), message, "unknown");
+            checker.report(problem.help("one of: \"cost\", \"change\""));
+        }
+        found
+    })?;
     let about = Given {
         what: "a budget",
+        of,
         metric: &given.metric,
         arms: given.arms.as_ref(),
         confidence: given.confidence.as_ref(),
@@ -130,6 +143,7 @@ fn resolve(
         same_scale(checker, ("at_most", at_most), &given.at_most, of.at_most)?;
     }
     Some(Unplaced {
+        of,
         held,
         at_most,
         overridden: overridden.and_then(|(_, of)| of),
@@ -181,13 +195,21 @@ fn metric(
 ) -> Option<Metric> {
     let name = given.metric.get_ref();
     let model = model?;
-    let allowed = |metric: &Metric| budget::can_have(*metric, model);
+    let is_total =
+        |metric: &Metric| matches!(metric, Metric::CpuPerRequest | Metric::CpuPerIteration);
+    let allowed = |metric: &Metric| {
+        budget::can_have(*metric, model) && (given.of == BudgetOf::Cost || is_total(metric))
+    };
     let found = Metric::from_name(name);
     if found.is_some_and(|metric| allowed(&metric)) {
         return found;
     }
     let (message, label) = match found {
         None => (format!("`{name}` is not a metric"), "no such metric"),
+        Some(_) if given.of == BudgetOf::Change => (
+            format!("the change of `{name}` can't have a budget"),
+            "not a total of CPU",
+        ),
         Some(_) => (
             format!("`{name}` can't have {} under this load", given.what),
             "not measured, or fixed by the load",
@@ -200,18 +222,20 @@ fn metric(
     None
 }
 
-fn treatments(arms: &[FileArm]) -> impl Iterator<Item = &Arm> {
+/// The arms that have a cost; the service without telemetry can change as well.
+fn possible(arms: &[FileArm], of: BudgetOf) -> impl Iterator<Item = &Arm> {
     let all = arms.iter().flat_map(|of| &of.arms);
-    all.filter(|arm| arm.role == Role::Treatment && arm.bystander_of.is_none())
+    let is = move |role| role == Role::Treatment || of == BudgetOf::Change;
+    all.filter(move |arm| is(arm.role) && arm.bystander_of.is_none())
 }
 
-/// Treatments by id or name; the name of an arm that is swept stands for all its levels.
+/// Arms by id or name; the name of an arm that is swept stands for all its levels.
 fn named_arms(
     checker: &mut Checker<'_>,
     file: &PlanFile,
     named: &Spanned<Vec<Text>>,
     arms: &[FileArm],
-    what: &str,
+    Given { what, of, .. }: Given<'_>,
 ) -> Vec<ArmId> {
     if named.get_ref().is_empty() {
         let problem = Problem::new(named.span(), format!("{what} for no arm"), "empty");
@@ -224,12 +248,12 @@ fn named_arms(
         let swept = file.arm.iter().zip(arms);
         let swept = swept.filter(|(given, _)| given.name.get_ref() == name);
         let mut ids: Vec<ArmId> = swept
-            .flat_map(|(_, of)| treatments(std::slice::from_ref(of)))
-            .chain(treatments(arms).filter(|arm| arm.id.as_str() == name || arm.name == *name))
+            .flat_map(|(_, levels)| possible(std::slice::from_ref(levels), of))
+            .chain(possible(arms, of).filter(|arm| arm.id.as_str() == name || arm.name == *name))
             .map(|arm| arm.id.clone())
             .collect();
         if ids.is_empty() {
-            let names: Vec<&str> = treatments(arms).map(|arm| arm.name.as_str()).collect();
+            let names: Vec<&str> = possible(arms, of).map(|arm| arm.name.as_str()).collect();
             let message = format!("no arm with telemetry is named `{name}`");
             let problem = Problem::new(text.span(), message, "unknown arm");
             checker.report(problem.help(choices(name, &names)));

@@ -1,6 +1,6 @@
 //! `[[claim]]`.
 
-use windage_model::{Claim, Limit, LoadModel, Publication, Says};
+use windage_model::{BudgetOf, Claim, Limit, LoadModel, Publication, Says};
 
 use super::budget::{Given, Held, same_scale};
 use super::checker::Checker;
@@ -39,6 +39,7 @@ pub(super) fn resolve_all(
     for given in &file.claim {
         let about = Given {
             what: "a claim",
+            of: BudgetOf::Cost,
             metric: &given.metric,
             arms: given.arms.as_ref(),
             confidence: given.confidence.as_ref(),

@@ -110,6 +110,7 @@ pub(crate) fn resolve(
         arms,
         design,
         profile,
+        revisions: None,
     })
 }
 

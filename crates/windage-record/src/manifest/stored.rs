@@ -6,8 +6,8 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use windage_model::{
-    ArmId, ArmIndex, BackendError, Budget, Claim, LevelValue, Limit, LoadModel, Metric, Order,
-    Override, Publication, Role, Says, Until,
+    ArmId, ArmIndex, BackendError, Budget, BudgetOf, Claim, LevelValue, Limit, LoadModel, Metric,
+    Order, Override, Publication, Revision, Revisions, Role, Says, Until,
 };
 
 use super::{
@@ -124,11 +124,28 @@ struct StoredManifest {
     budgets: Vec<StoredBudget>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     claims: Vec<StoredClaim>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    revisions: Option<StoredRevisions>,
     design: StoredDesign,
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredRevisions {
+    base: StoredRevision,
+    head: StoredRevision,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRevision {
+    name: String,
+    commit: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct StoredBudget {
+    /// Older runs have budgets of cost only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<String>,
     metric: String,
     arms: Vec<u16>,
     at_most: StoredLimit,
@@ -198,6 +215,8 @@ struct StoredArm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bystander_of: Option<u16>,
     same_as: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_base: Option<u16>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -317,6 +336,7 @@ impl From<&Manifest> for StoredManifest {
             other_loads: manifest.other_loads.iter().map(Into::into).collect(),
             budgets: manifest.budgets.iter().map(Into::into).collect(),
             claims: manifest.claims.iter().map(Into::into).collect(),
+            revisions: manifest.revisions.as_ref().map(Into::into),
             design: (&manifest.design).into(),
         }
     }
@@ -358,8 +378,35 @@ impl TryFrom<StoredManifest> for Manifest {
                 .into_iter()
                 .map(TryInto::try_into)
                 .collect::<Result<_, _>>()?,
+            revisions: stored.revisions.map(Into::into),
             design: stored.design.try_into()?,
         })
+    }
+}
+
+impl From<&Revisions> for StoredRevisions {
+    fn from(of: &Revisions) -> Self {
+        let stored = |of: &Revision| StoredRevision {
+            name: of.name.clone(),
+            commit: of.commit.clone(),
+        };
+        StoredRevisions {
+            base: stored(&of.base),
+            head: stored(&of.head),
+        }
+    }
+}
+
+impl From<StoredRevisions> for Revisions {
+    fn from(stored: StoredRevisions) -> Self {
+        let of = |stored: StoredRevision| Revision {
+            name: stored.name,
+            commit: stored.commit,
+        };
+        Revisions {
+            base: of(stored.base),
+            head: of(stored.head),
+        }
     }
 }
 
@@ -402,6 +449,7 @@ impl From<&ManifestArm> for StoredArm {
             agents_have_needs: (!arm.agents.is_empty()).then_some(arm.agents_have_needs),
             bystander_of: arm.bystander_of.map(|arm| arm.0),
             same_as: arm.same_as.map(|arm| arm.0),
+            at_base: arm.at_base.map(|arm| arm.0),
         }
     }
 }
@@ -444,6 +492,7 @@ impl TryFrom<StoredArm> for ManifestArm {
             agents: stored.agents,
             bystander_of: stored.bystander_of.map(ArmIndex),
             same_as: stored.same_as.map(ArmIndex),
+            at_base: stored.at_base.map(ArmIndex),
         })
     }
 }
@@ -583,6 +632,7 @@ impl From<StoredPlaced> for Placed {
 impl From<&Budget> for StoredBudget {
     fn from(budget: &Budget) -> Self {
         StoredBudget {
+            of: (budget.of != BudgetOf::Cost).then(|| budget.of.as_str().to_owned()),
             metric: budget.metric.as_str().to_owned(),
             arms: budget.arms.iter().map(|arm| arm.0).collect(),
             at_most: budget.at_most.into(),
@@ -600,7 +650,12 @@ impl TryFrom<StoredBudget> for Budget {
     type Error = String;
 
     fn try_from(stored: StoredBudget) -> Result<Self, String> {
+        let of = stored.of.as_deref().map_or(Ok(BudgetOf::Cost), |name| {
+            BudgetOf::from_name(name)
+                .ok_or_else(|| format!("`{name}` is nothing that a budget limits"))
+        });
         Ok(Budget {
+            of: of?,
             metric: metric(&stored.metric)?,
             arms: stored.arms.into_iter().map(ArmIndex).collect(),
             at_most: stored.at_most.into(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use windage_model::fixtures::{place, turn_block};
 use windage_model::{
-    ArmCpu, ArmIndex, Budget, Claim, CpuSource, Exchanges, LevelValue, Limit, LoadModel,
+    ArmCpu, ArmIndex, Budget, BudgetOf, Claim, CpuSource, Exchanges, LevelValue, Limit, LoadModel,
     MachineDelta, Metric, Outlier, Override, Place, Publication, Says, StatusClasses, TurnBlock,
     Window, WindowCpu,
 };
@@ -38,6 +38,7 @@ pub(crate) fn manifest() -> Manifest {
         },
         budgets: vec![
             Budget {
+                of: BudgetOf::Cost,
                 metric: Metric::CpuPerRequest,
                 arms: vec![ArmIndex(1)],
                 at_most: Limit::Percent(5.0),
@@ -45,6 +46,7 @@ pub(crate) fn manifest() -> Manifest {
                 confidence: 0.95,
             },
             Budget {
+                of: BudgetOf::Cost,
                 metric: Metric::RssPeak,
                 arms: vec![ArmIndex(1)],
                 at_most: Limit::InUnit(16_777_216.0),

@@ -1,7 +1,7 @@
 //! The tables of budgets.
 
 use windage_analysis::{Analysis, ArmAnalysis, BudgetAnalysis};
-use windage_model::{Budget, BudgetVerdict};
+use windage_model::{Budget, BudgetOf, BudgetVerdict, Revisions};
 
 use super::{Align, Cell, Column, NOT_FINITE, Notes, Row, Table, Tone, column, plain};
 use crate::fact::one_line;
@@ -32,7 +32,11 @@ pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
         };
         let rows = analysis.arms.iter().filter_map(of_arm).collect();
         Table {
-            title: format!("Budget: at most {}{mark}", limit(budget.limit())),
+            title: format!(
+                "{} {}{mark}",
+                title(analysis, budget),
+                limit(budget.limit())
+            ),
             columns: columns(budget),
             rows,
             notes: notes.0,
@@ -42,12 +46,33 @@ pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
     tables.collect()
 }
 
+fn title(analysis: &Analysis, of: &Budget) -> String {
+    match (of.of, &analysis.revisions) {
+        (BudgetOf::Change, Some(Revisions { base, head })) => format!(
+            "Budget: from {} to {} a change of at most",
+            one_line(&base.in_words()),
+            one_line(&head.in_words())
+        ),
+        (BudgetOf::Change, None) => "Budget: a change of at most".to_owned(),
+        (BudgetOf::Cost, _) => "Budget: at most".to_owned(),
+    }
+}
+
 fn columns(of: &Budget) -> Vec<Column> {
     vec![
-        column(of.metric.label(), "What the arm costs over the baseline"),
+        column(
+            of.metric.label(),
+            match of.of {
+                BudgetOf::Cost => "What the arm costs over the baseline",
+                BudgetOf::Change => {
+                    "How much more the arm costs at the head than at the base, in points of its \
+                     baseline; of the baseline, how much more the service takes"
+                }
+            },
+        ),
         column(
             format!("{} bounds", number::percent_short(of.confidence)),
-            "It costs at least the first and at most the second, each with this confidence",
+            "It is at least the first and at most the second, each with this confidence",
         ),
         Column {
             align: Align::Left,
