@@ -34,6 +34,7 @@ mod proxies;
 mod refusals;
 mod regimes;
 mod reports;
+mod revisions;
 mod scrape;
 mod secrets;
 mod serve;
