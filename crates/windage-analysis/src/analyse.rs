@@ -258,6 +258,9 @@ fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Familie
         carry_over: changeover::carry_over(run, arm, Confidence::P95),
         bill: agents::bill(run, arm),
         bystander_of: agents::watched(run, arm),
+        at_base: facts
+            .at_base
+            .map(|of| run.records.manifest.arms[of.get()].id.clone()),
         bystander: agents::bystander(run, arm),
         budgets,
         claims,

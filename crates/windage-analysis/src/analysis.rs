@@ -237,6 +237,8 @@ pub struct ArmAnalysis {
     /// The arm whose agents are attached in this arm's windows without watching it. That makes this
     /// arm a bystander, not a treatment; `None` for all others.
     pub bystander_of: Option<ArmId>,
+    /// The same arm at the base, for an arm of the head revision.
+    pub at_base: Option<ArmId>,
     /// What it pays for them; `None` for all arms but bystanders, and without a control.
     pub bystander: Option<Bystander>,
     /// Whether it is within its budgets, in the plan's order; empty for most arms.

@@ -52,7 +52,7 @@ impl Stop {
 
 impl Plan {
     /// Replaces the length of the run: it ends when all budgets are decided, or after this much
-    /// measuring time.
+    /// measuring time. Isolated windows are left out where no budget needs them.
     ///
     /// # Errors
     /// Why that is impossible, in a sentence for the user.
@@ -76,6 +76,14 @@ impl Plan {
                     .to_owned(),
             );
         }
+        // Their figures come from turns alone.
+        let are_of_turns = self.decided_budgets().all(|budget| {
+            use Metric::{CpuOfRequests, CpuPerIteration, CpuPerRequest};
+            matches!(
+                budget.metric,
+                CpuPerRequest | CpuPerIteration | CpuOfRequests
+            )
+        });
         let design = &mut self.design;
         if design.order == Order::Sequential {
             return Err(
@@ -88,6 +96,9 @@ impl Plan {
             until: Until::Budgets,
             within,
         });
+        if let Some(turns) = design.interleaving.as_mut().filter(|_| are_of_turns) {
+            turns.isolated = 0.0;
+        }
         design.length = Length::MeasuringTime(within);
         design.rounds = design.rounds.max(defaults::rounds_within(within));
         Ok(())

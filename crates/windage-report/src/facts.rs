@@ -1,7 +1,7 @@
 //! Facts about a run: how it was measured, on what machine, and how to repeat it.
 
 use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, Restored, StopOutcome};
-use windage_model::{LoadModel, Metric, Role, Unit, Until, WarningCode};
+use windage_model::{LoadModel, Metric, Revisions, Role, Unit, Until, WarningCode};
 
 use crate::fact::{Fact, one_line, shell_word};
 use crate::{calibration, duration, number, placement, self_reported, turns};
@@ -18,6 +18,7 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
         ),
     );
     let mut facts = vec![when];
+    facts.extend(revisions(analysis));
     if analysis.other_loads.is_empty() {
         facts.push(Fact::new("design", design(analysis)));
         facts.extend(turns::facts(analysis));
@@ -27,6 +28,13 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
     facts.extend(placement::fact(&analysis.design.placement));
     facts.extend(restored(analysis));
     facts
+}
+
+/// What it compares, if that is two revisions.
+fn revisions(analysis: &Analysis) -> Option<Fact> {
+    let Revisions { base, head } = analysis.revisions.as_ref()?;
+    let (base, head) = (one_line(&base.in_words()), one_line(&head.in_words()));
+    Some(Fact::new("revisions", format!("base {base}, head {head}")))
 }
 
 /// How a service that runs on was left.
@@ -57,6 +65,7 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Vec<Fact> {
     };
     let load = format!("{load}; {measured} in {}", rounds(analysis));
     let mut facts = vec![Fact::new("load", load)];
+    facts.extend(revisions(analysis));
     facts.extend(stop(analysis).into_iter().take(1));
     facts
 }

@@ -111,6 +111,7 @@ mod tests {
             carry_over: None,
             bill: None,
             bystander_of: None,
+            at_base: None,
             bystander: None,
             budgets: Vec::new(),
             claims: Vec::new(),

@@ -5,7 +5,7 @@ mod junit;
 mod trackers;
 
 use windage_analysis::{Analysis, BudgetAnalysis};
-use windage_model::Soundness;
+use windage_model::{BudgetOf, Soundness};
 
 use crate::fact::one_line;
 use crate::{limit, number, sentences};
@@ -23,8 +23,12 @@ struct Held<'a> {
 impl Held<'_> {
     /// "otel: CPU per request at most 5 %".
     fn name(&self) -> String {
+        let of = match self.budget.budget.of {
+            BudgetOf::Cost => "",
+            BudgetOf::Change => "change of ",
+        };
         format!(
-            "{}: {} at most {}",
+            "{}: {of}{} at most {}",
             self.arm,
             self.budget.budget.metric.label(),
             self.limit()

@@ -1,7 +1,7 @@
 //! The tables of budgets.
 
 use windage_analysis::{Analysis, ArmAnalysis, BudgetAnalysis};
-use windage_model::{Budget, BudgetOf, BudgetVerdict, Revisions};
+use windage_model::{Budget, BudgetOf, BudgetVerdict};
 
 use super::{Align, Cell, Column, NOT_FINITE, Notes, Row, Table, Tone, column, plain};
 use crate::fact::one_line;
@@ -32,11 +32,7 @@ pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
         };
         let rows = analysis.arms.iter().filter_map(of_arm).collect();
         Table {
-            title: format!(
-                "{} {}{mark}",
-                title(analysis, budget),
-                limit(budget.limit())
-            ),
+            title: format!("{} {}{mark}", title(budget), limit(budget.limit())),
             columns: columns(budget),
             rows,
             notes: notes.0,
@@ -46,15 +42,10 @@ pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
     tables.collect()
 }
 
-fn title(analysis: &Analysis, of: &Budget) -> String {
-    match (of.of, &analysis.revisions) {
-        (BudgetOf::Change, Some(Revisions { base, head })) => format!(
-            "Budget: from {} to {} a change of at most",
-            one_line(&base.in_words()),
-            one_line(&head.in_words())
-        ),
-        (BudgetOf::Change, None) => "Budget: a change of at most".to_owned(),
-        (BudgetOf::Cost, _) => "Budget: at most".to_owned(),
+fn title(of: &Budget) -> &'static str {
+    match of.of {
+        BudgetOf::Change => "Budget: a change of at most",
+        BudgetOf::Cost => "Budget: at most",
     }
 }
 

@@ -84,7 +84,7 @@ fn a_service_that_became_slower_exceeds_twice() {
     let again = format!("{}-again", shop.run);
     for run in [&shop.run, &again] {
         let shown = shop.windage(&["report", run]).code(0).stdout;
-        for words in ["Budget: from v1", "exceeded", "on@head"] {
+        for words in ["base v1", "From base to head", "exceeded", "on@head"] {
             assert!(shown.contains(words), "{words}: {shown}");
         }
     }
