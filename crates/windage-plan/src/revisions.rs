@@ -5,8 +5,9 @@ use windage_model::{ArmId, ArmIndex, Budget, BudgetOf, Revisions, Role};
 use crate::{Arm, Checkout, Origin, Plan};
 
 impl Plan {
-    /// One plan that measures both: the baseline and the control from `base`, and every other arm
-    /// from both. Only budgets of a change are left, of the arms from `head`. Arms that differ by an
+    /// One plan that measures both, each with all arms. The processes of a revision share the pages
+    /// of its program, which the turn of one leaves in the caches for the next: with fewer arms, a
+    /// revision would be dearer. Only budgets of a change are left, of the arms from `head`. Arms that differ by an
     /// agent's mere presence are left out.
     ///
     /// # Errors
@@ -36,9 +37,10 @@ impl Plan {
         }
         let of_base = arms_at(&base, "base")?;
         let mut of_head = arms_at(&head, "head")?;
-        of_head.retain(|(arm, _)| arm.role != Role::Control);
         for (arm, of) in &mut of_head {
-            arm.role = Role::Treatment;
+            if arm.role == Role::Baseline {
+                arm.role = Role::Treatment;
+            }
             let same = of_base.iter().find(|(_, at_base)| at_base == of);
             if let Some(checkout) = &mut arm.checkout {
                 checkout.at_base = same.map(|(arm, _)| arm.id.clone());
@@ -159,7 +161,7 @@ at_most = "10us"
     }
 
     #[test]
-    fn every_arm_is_there_twice_and_the_control_once() {
+    fn every_arm_is_there_twice() {
         let both = Plan::at_both(plan(PLAN, "/base"), plan(PLAN, "/head"), revisions()).unwrap();
         let shown = both.arms.iter().map(|arm| {
             let checkout = arm.checkout.as_ref().unwrap();
@@ -174,6 +176,7 @@ at_most = "10us"
             ("on, level 1@base", Treatment, "/base", ""),
             ("on, level 2@base", Treatment, "/base", ""),
             ("off@head", Treatment, "/head", "off-base"),
+            ("control@head", Control, "/head", "control-base"),
             ("on, level 1@head", Treatment, "/head", "on-level-1-base"),
             ("on, level 2@head", Treatment, "/head", "on-level-2-base"),
         ];
@@ -181,10 +184,10 @@ at_most = "10us"
         let mut instances: Vec<&str> = both.arms.iter().map(|arm| arm.instance.as_str()).collect();
         instances.sort_unstable();
         instances.dedup();
-        assert_eq!(instances.len(), 7, "{instances:?}");
+        assert_eq!(instances.len(), 8, "{instances:?}");
         assert_eq!(both.build_folders(), ["/base", "/head"].map(Path::new));
         let arms = both.budgets.iter().map(|budget| budget.arms.clone());
-        let [all, service] = [[4, 5, 6].map(ArmIndex).to_vec(), vec![ArmIndex(4)]];
+        let [all, service] = [[4, 6, 7].map(ArmIndex).to_vec(), vec![ArmIndex(4)]];
         assert_eq!(arms.collect::<Vec<_>>(), [all, service]);
     }
 

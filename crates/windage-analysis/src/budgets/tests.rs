@@ -1,4 +1,4 @@
-use windage_model::{BudgetVerdict, Metric};
+use windage_model::{BudgetVerdict, Metric, Role};
 use windage_record::StopScope;
 
 use super::*;
@@ -138,7 +138,7 @@ fn a_run_ends_when_its_budgets_are_decided() {
     assert_eq!(decided, [false, true, false, true]);
 }
 
-/// The baseline at the head is the control, and so is the telemetry's arm at the base: they cost
+/// The second arm is the baseline at the head, and the telemetry's arm at the base as well: it costs
 /// nothing, and the treatment 20 % or 24 µs.
 #[test]
 fn a_change_is_the_cost_at_the_head_less_that_at_the_base() {
@@ -152,6 +152,7 @@ fn a_change_is_the_cost_at_the_head_less_that_at_the_base() {
     ];
     for (at_most, expected) in table {
         let mut run = records_with_turns(14, 1);
+        run.manifest.arms[1].role = Role::Treatment;
         run.manifest.arms[1].at_base = Some(ArmIndex::BASELINE);
         run.manifest.arms[2].at_base = Some(ArmIndex(1));
         run.manifest.budgets = vec![Budget {

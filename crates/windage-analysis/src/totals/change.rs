@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::ArmIndex;
+use windage_model::{ArmIndex, Role};
 use windage_stats::TwoLevelError;
 use windage_stats::totals::PairedTotals;
 
-use super::{TotalEffect, as_log_ratio, compare, effect, located, whole, whole_cpu};
+use super::{TotalEffect, as_log_ratio, compare, effect, located, whole};
 use crate::compare::Comparison;
 use crate::run::Run;
 
@@ -14,38 +14,50 @@ use crate::run::Run;
 /// itself takes more. Of any other arm: how much more it costs, so that a service that became
 /// cheaper or dearer as a whole changes nothing. A change of costs is in points of the baseline.
 ///
+/// The control is the same as the baseline, so at either revision the mean of both stands for it.
+///
 /// `None` for an arm of the base, and in a run of one revision.
 pub(crate) fn change(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
     let arms = &run.records.manifest.arms;
     let at_base = arms[arm.get()].at_base?;
-    if at_base == ArmIndex::BASELINE {
-        return Some(whole_cpu(run, arm));
-    }
-    let mut of_head = arms.iter();
-    let off = of_head.find(|of| of.at_base == Some(ArmIndex::BASELINE))?;
-    let all = [arm, off.index, at_base, ArmIndex::BASELINE];
-    let [on_head, off_head, on_base, off_base] = all.map(|of| whole(run, of, &all));
-    let launches = on_head.keys().filter(|launch| {
-        let others = [&off_head, &on_base, &off_base];
-        others.iter().all(|of| of.contains_key(launch))
+    let at_head = |of: ArmIndex| arms.iter().find(|arm| arm.at_base == Some(of));
+    let controls = arms.iter().filter(|arm| arm.role == Role::Control);
+    let controls = controls.filter_map(|of| Some([of.index, at_head(of.index)?.index]));
+    let off = [ArmIndex::BASELINE, at_head(ArmIndex::BASELINE)?.index];
+    let (off_base, off_head): (Vec<ArmIndex>, Vec<ArmIndex>) = std::iter::once(off)
+        .chain(controls)
+        .map(|[base, head]| (base, head))
+        .unzip();
+    let all = [&[arm, at_base][..], &off_base, &off_head].concat();
+    let found = all.iter().map(|of| (*of, whole(run, *of, &all)));
+    let found: BTreeMap<ArmIndex, BTreeMap<u32, f64>> = found.collect();
+    let launches = found[&arm].keys().filter(|launch| {
+        let mut others = found.values();
+        others.all(|of| of.contains_key(launch))
     });
     let launches: Vec<u32> = launches.copied().collect();
-    let cost = |on: &BTreeMap<u32, f64>, off: &BTreeMap<u32, f64>| {
-        let pairs = launches.iter().map(|launch| PairedTotals {
-            arm: on[launch],
-            baseline: off[launch],
-        });
-        effect(&pairs.collect::<Vec<_>>())
+    let mean_of = |arms: &[ArmIndex], launch: &u32| {
+        let sum: f64 = arms.iter().map(|of| found[of][launch]).sum();
+        sum / arms.len() as f64
     };
-    let totals = cost(&on_head, &off_head)
-        .ok()
-        .zip(cost(&on_base, &off_base).ok());
-    let totals = totals.and_then(|(head, base)| {
-        Some(TotalEffect {
-            difference: head.difference.less(&base.difference)?,
-            relative: head.relative.less(&base.relative)?,
+    let cost = |of: &[ArmIndex], than: &[ArmIndex]| {
+        let pairs = launches.iter().map(|launch| PairedTotals {
+            arm: mean_of(of, launch),
+            baseline: mean_of(than, launch),
+        });
+        effect(&pairs.collect::<Vec<_>>()).ok()
+    };
+    let totals = if at_base == ArmIndex::BASELINE {
+        cost(&off_head, &off_base)
+    } else {
+        let costs = cost(&[arm], &off_head).zip(cost(&[at_base], &off_base));
+        costs.and_then(|(head, base)| {
+            Some(TotalEffect {
+                difference: head.difference.less(&base.difference)?,
+                relative: head.relative.less(&base.relative)?,
+            })
         })
-    });
+    };
     Some(Comparison {
         location: totals.as_ref().map(as_log_ratio).ok_or(match launches[..] {
             [_] => TwoLevelError::OneValue,
@@ -54,6 +66,10 @@ pub(crate) fn change(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
         absolute: totals.as_ref().map(|of| located(&of.difference)),
         rounds: launches.len(),
         totals,
-        ..compare(&on_head, &on_base, run.records.turns.usable_of(arm))
+        ..compare(
+            &found[&arm],
+            &found[&at_base],
+            run.records.turns.usable_of(arm),
+        )
     })
 }
