@@ -7,7 +7,7 @@ use crate::{Arm, Checkout, Origin, Plan};
 impl Plan {
     /// One plan that measures both, each with all arms. The processes of a revision share the pages
     /// of its program, which the turn of one leaves in the caches for the next: with fewer arms, a
-    /// revision would be dearer. Only budgets of a change are left, of the arms from `head`. Arms that differ by an
+    /// revision would cost more. Only budgets of a change are left, of the arms from `head`. Arms that differ by an
     /// agent's mere presence are left out.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::run::Run;
 
 /// An arm of the head revision against the same arm of the base. Of the baseline: what the service
 /// itself takes more. Of any other arm: how much more it costs, so that a service that became
-/// cheaper or dearer as a whole changes nothing. A change of costs is in points of the baseline.
+/// cheaper or more expensive as a whole changes nothing. A change of costs is in points of the baseline.
 ///
 /// The control is the same as the baseline, so at either revision the mean of both stands for it.
 ///
