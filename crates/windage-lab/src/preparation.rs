@@ -42,8 +42,8 @@ pub(crate) fn prepare(
     group: Option<&ArmCgroup>,
     log: &Path,
 ) -> Result<Prepared, LabError> {
-    let (service, folder) = match arm {
-        Some(arm) => arm.at_its_revision(service, ground.plan),
+    let (service, folder) = match arm.filter(|_| !service.shared) {
+        Some(arm) => (arm.at_its_revision(service), arm.folder(ground.plan)),
         None => (service, ground.plan.folder.as_path()),
     };
     let (name, of) = (service.name.as_str(), instance.name.as_str());

@@ -409,19 +409,19 @@ impl Arm {
             .map(|(_, level)| level)
     }
 
-    /// A service of the plan as this arm launches it, and the folder in which relative paths start.
+    /// The folder in which its relative paths start.
     #[must_use]
-    pub fn at_its_revision<'a>(
-        &'a self,
-        service: &'a Service,
-        plan: &'a Plan,
-    ) -> (&'a Service, &'a Path) {
-        let Some(checkout) = self.checkout.as_ref().filter(|_| !service.shared) else {
-            return (service, &plan.folder);
-        };
-        let mut services = checkout.services.iter();
-        let own = services.find(|of| of.name == service.name);
-        (own.unwrap_or(service), &checkout.folder)
+    pub fn folder<'a>(&'a self, plan: &'a Plan) -> &'a Path {
+        let checkout = self.checkout.as_ref();
+        checkout.map_or(&plan.folder, |checkout| &checkout.folder)
+    }
+
+    /// A service of the plan as this arm launches it.
+    #[must_use]
+    pub fn at_its_revision<'a>(&'a self, service: &'a Service) -> &'a Service {
+        let services = self.checkout.iter().flat_map(|of| &of.services);
+        let mut own = services.filter(|of| of.name == service.name);
+        own.next().unwrap_or(service)
     }
 
     fn templates(&self) -> impl Iterator<Item = &Template> {

@@ -22,7 +22,7 @@ pub(super) fn take_steps(
     let names = setting.names_of(launch, instance, arm)?;
     let of = instance.name.as_str();
     let log = setting.run.log_path(launch, of, "switch");
-    let (folder, interrupted) = (&setting.plan.folder, &setting.interrupted);
+    let (folder, interrupted) = (planned.folder(setting.plan), &setting.interrupted);
     for step in &planned.switch {
         let fill = |template: &Template| names.fill(template, "switch", of);
         let step = Step::filled(step, fill)?;

@@ -252,7 +252,7 @@ mod tests {
             ("1".into(), "2".into())
         );
         let (plan, differs) = both.plan().unwrap();
-        assert_eq!((plan.arms.len(), differs), (5, None));
+        assert_eq!((plan.arms.len(), differs), (6, None));
         let folder = both.folder.path().to_owned();
         assert_eq!(plan.folder, folder.join("head/perf"));
         drop(both);
