@@ -14,7 +14,7 @@ mod load;
 pub(crate) mod median;
 mod memory;
 mod page;
-mod server;
+pub(crate) mod server;
 mod sink;
 mod steal;
 mod study;

@@ -1,5 +1,5 @@
-//! The project's chores: `cargo xtask test | deny | dist | web | record | calibrate | kills | guide
-//! | bench | size`.
+//! The project's chores: `cargo xtask test | deny | dist | web | record | calibrate | checks | kills
+//! | guide | bench | size`.
 
 use std::process::ExitCode;
 
@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 mod arrows;
 mod bench;
 mod calibrate;
+mod checks;
 mod command;
 mod debian;
 mod deny;
@@ -56,6 +57,8 @@ enum Verb {
     Record(record::Verb),
     /// Repeats `windage calibrate`, and counts how often it is right
     Calibrate(calibrate::Args),
+    /// Repeats `windage check --base`, and counts its alarms beside those of other gates
+    Checks(checks::Args),
     /// Kills runs at random moments, and looks for what they leave and lose
     Kills(kills::Args),
     /// Follows pages of the guide word by word
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Web(args) => web::run(&args),
         Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),
+        Verb::Checks(args) => checks::run(&args),
         Verb::Kills(args) => kills::run(&args),
         Verb::Guide(args) => guide::run(&args),
         Verb::Size(args) => size::run(&args),

@@ -19,14 +19,14 @@ const START: Duration = Duration::from_secs(10);
 const END: Duration = Duration::from_secs(5);
 
 /// A running server. It ends when dropped, and when this program ends in any way.
-pub(super) struct Running {
+pub(crate) struct Running {
     child: Child,
     printed: Printed,
 }
 
 impl Running {
     /// Launches the command on these cores.
-    pub(super) fn start(command: &mut Command, cores: &[usize]) -> Result<Running> {
+    pub(crate) fn start(command: &mut Command, cores: &[usize]) -> Result<Running> {
         child::confine(command, cores)?;
         let printed = Printed::of(command)?;
         let child = command
@@ -36,28 +36,28 @@ impl Running {
         Ok(Running { child, printed })
     }
 
-    pub(super) fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
     /// Writes a line to its standard input.
-    pub(super) fn tell(&self, line: &str) -> Result<()> {
+    pub(crate) fn tell(&self, line: &str) -> Result<()> {
         let mut stdin = self.child.stdin.as_ref().context("no standard input")?;
         writeln!(stdin, "{line}").with_context(|| format!("send `{line}` to a server"))
     }
 
     /// Its output so far.
-    pub(super) fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         self.printed.stdout().unwrap_or_default()
     }
 
     /// Its error output so far.
-    pub(super) fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         self.printed.stderr().unwrap_or_default()
     }
 
     /// Polls until `found` has a result, the server has ended, or its time to start is over.
-    pub(super) fn wait_until<T>(
+    pub(crate) fn wait_until<T>(
         &mut self,
         mut ready: impl FnMut(&Running) -> Option<T>,
     ) -> Result<T> {
@@ -79,7 +79,7 @@ impl Running {
     }
 
     /// Ends it, and returns its whole output.
-    pub(super) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         self.end();
         self.stdout()
     }
@@ -105,14 +105,14 @@ impl Drop for Running {
 }
 
 /// An address that is free now, for servers that do not report the port that the kernel chose.
-pub(super) fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
         .context("find a free port on 127.0.0.1")
 }
 
 /// The address in a complete line `LABEL ADDRESS`: an incomplete line may hold half a port.
-pub(super) fn address_after(label: &str, text: &str) -> Option<SocketAddr> {
+pub(crate) fn address_after(label: &str, text: &str) -> Option<SocketAddr> {
     let (whole, _) = text.rsplit_once('\n')?;
     let address = whole.lines().find_map(|line| line.strip_prefix(label))?;
     address.trim().parse().ok()
