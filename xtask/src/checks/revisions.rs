@@ -23,7 +23,7 @@ struct Edit {
 const MORE_WORK: Edit = Edit {
     file: "main.go",
     from: "\t\ttime.Sleep(sleep)\n",
-    to: "\t\tspent := size\n\t\tfor range 2200 {\n\t\t\tspent = spent*31 + 7\n\t\t}\n\
+    to: "\t\tspent := size\n\t\tfor range 4400 {\n\t\t\tspent = spent*31 + 7\n\t\t}\n\
          \t\tif spent == 0 {\n\t\t\treturn\n\t\t}\n\t\ttime.Sleep(sleep)\n",
 };
 
