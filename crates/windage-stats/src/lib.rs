@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod between_runs;
+pub mod change_points;
 pub mod components;
 pub mod confidence;
 pub mod difference;
@@ -30,6 +31,7 @@ pub mod trend;
 pub mod two_level;
 
 pub use between_runs::{BetweenRuns, PooledBias, RunEstimate, between_runs, pooled_bias};
+pub use change_points::{ChangePoint, change_points};
 pub use components::{Advice, Components, Costs, advice, components};
 pub use confidence::Confidence;
 pub use difference::difference;
