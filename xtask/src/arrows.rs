@@ -43,11 +43,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Raw records as tables: it computes nothing, so it needs no analysis.
     ("windage-export", &["windage-model", "windage-record"]),
     ("windage-report", &["windage-model", "windage-analysis"]),
+    // Reads analysis.json like any other program.
+    ("windage-history", &["windage-stats"]),
     (
         "windage-serve",
         &[
             "windage-model",
             "windage-analysis",
+            "windage-history",
             "windage-record",
             "windage-report",
         ],

@@ -3,28 +3,26 @@
 //! The run directories are the source. The index can be deleted at any time, and is deleted when it
 //! is damaged.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, params};
+use windage_history::{DatabaseKind, Unusable, open_database};
 
 use super::row::Row;
 use super::stamps::Seen;
 
 /// The index's name in the directory of runs.
 pub(crate) const FILE_NAME: &str = ".windage-index.sqlite";
-/// The version of the tables; it changes with them and with [`Row`].
-const VERSION: i64 = 2;
-/// Marks a database as an index of windage: "wndg", SQLite's `application_id`.
-const APPLICATION_ID: i32 = i32::from_be_bytes(*b"wndg");
-/// Where SQLite's file format has the application id, in the file's header.
-const APPLICATION_ID_AT: usize = 68;
-/// How long another server on the same directory may lock the index.
-const BUSY_FOR: Duration = Duration::from_secs(1);
-const TABLES: &str = "CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY NOT NULL, stamps TEXT NOT NULL, \
-                      row TEXT NOT NULL) WITHOUT ROWID";
+const KIND: DatabaseKind = DatabaseKind {
+    application_id: i32::from_be_bytes(*b"wndg"),
+    // It changes with the tables and with [`Row`].
+    version: 2,
+    can_be_rebuilt: true,
+    tables: "CREATE TABLE run (name TEXT PRIMARY KEY NOT NULL, stamps TEXT NOT NULL, row TEXT NOT NULL) \
+             WITHOUT ROWID",
+};
 
 /// A run as the index knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,16 +35,6 @@ pub(crate) struct Known {
 /// The database, or nothing if there can't be one.
 #[derive(Debug)]
 pub(crate) struct Index(Option<Connection>);
-
-/// Why a file can't serve as an index.
-enum Unusable {
-    /// It is not an index, and must be left alone.
-    Foreign,
-    /// Its content is unusable.
-    Content(String),
-    /// It can't be read or written, for this reason.
-    Access(String),
-}
 
 impl Index {
     /// Opens the index of a directory. Returns what it knows, and a note if something was wrong.
@@ -180,30 +168,7 @@ fn delete(path: &Path) -> io::Result<()> {
 /// The content of the index at that path, which is created if missing; and why it can't be written,
 /// if it is read-only.
 fn open(path: &Path) -> Result<(Index, Vec<Known>, Option<rusqlite::Error>), Unusable> {
-    // Before SQLite opens it, which may recover a journal and thereby change the file.
-    if is_foreign(path).map_err(|error| Unusable::Access(error.to_string()))? {
-        return Err(Unusable::Foreign);
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_FOR)?;
-    // Others who can write to the directory could put functions into the index's schema.
-    connection.pragma_update(None, "trusted_schema", "OFF")?;
-    // If the process is killed, the database stays intact. A power loss may damage it; then it is
-    // rebuilt.
-    connection.pragma_update(None, "synchronous", "OFF")?;
-    if version(&connection)? == 0 {
-        make(&connection)?;
-    }
-    let version = version(&connection)?;
-    if version != VERSION {
-        return Err(Unusable::Content(format!(
-            "is of version {version} and this windage has {VERSION}"
-        )));
-    }
+    let connection = open_database(path, KIND)?;
     let known = read(&connection)?;
     // Shows now whether it can be written, and not with the first run that is read.
     Ok(match connection.execute_batch("BEGIN IMMEDIATE; COMMIT") {
@@ -212,42 +177,7 @@ fn open(path: &Path) -> Result<(Index, Vec<Known>, Option<rusqlite::Error>), Unu
     })
 }
 
-/// Whether the file is a database without the index's application id. Links are refused by SQLite.
-fn is_foreign(path: &Path) -> io::Result<bool> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    if !is_file {
-        return Ok(false);
-    }
-    let mut header = Vec::new();
-    let end = APPLICATION_ID_AT + size_of::<i32>();
-    File::open(path)?
-        .take(end as u64)
-        .read_to_end(&mut header)?;
-    let id = header.get(APPLICATION_ID_AT..end);
-    Ok(header.starts_with(b"SQLite format 3\0") && id != Some(&APPLICATION_ID.to_be_bytes()[..]))
-}
-
-/// 0 in a new file.
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-/// Creates the tables at once, unless another server does so at the same time.
-fn make(connection: &Connection) -> rusqlite::Result<()> {
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    if version(&transaction)? == 0 {
-        transaction.execute_batch(TABLES)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-    }
-    transaction.commit()
-}
-
 fn read(connection: &Connection) -> Result<Vec<Known>, Unusable> {
-    let check: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0))?;
-    if check != "ok" {
-        return Err(Unusable::Content("is damaged".to_owned()));
-    }
     let mut select = connection.prepare("SELECT name, stamps, row FROM run")?;
     let mut rows = select.query([])?;
     let mut known = Vec::new();
@@ -265,35 +195,6 @@ fn read(connection: &Connection) -> Result<Vec<Known>, Unusable> {
         });
     }
     Ok(known)
-}
-
-impl From<rusqlite::Error> for Unusable {
-    fn from(error: rusqlite::Error) -> Unusable {
-        use ErrorCode as E;
-        match error.sqlite_error_code() {
-            Some(
-                E::CannotOpen
-                | E::ReadOnly
-                | E::PermissionDenied
-                | E::DatabaseBusy
-                | E::DatabaseLocked
-                | E::DiskFull
-                | E::SystemIoFailure
-                | E::FileLockingProtocolFailed,
-            ) => Unusable::Access(error.to_string()),
-            _ => Unusable::Content(format!("is damaged ({error})")),
-        }
-    }
-}
-
-impl std::fmt::Display for Unusable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Unusable::Content(why) => f.write_str(why),
-            Unusable::Access(error) => f.write_str(error),
-            Unusable::Foreign => f.write_str("is a database of another program"),
-        }
-    }
 }
 
 #[cfg(test)]
