@@ -307,6 +307,9 @@ impl Site<'_> {
     ) -> Result<Vec<(String, String)>, LabError> {
         let build = &self.plan.build;
         let mut versions = Vec::new();
+        let of_folder = self.plan.commit.iter();
+        versions.extend(of_folder.map(|commit| ("commit".to_owned(), commit.clone())));
+        // A plan's own `commit` comes later, so that it is the one that is reported.
         for (number, (of, command)) in build.versions.iter().enumerate() {
             let log = directory
                 .path()

@@ -62,8 +62,25 @@ pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
     found.map(Limit::InUnit).ok_or_else(|| wrong(unit, text))
 }
 
+/// Reads the limit of a metric, which may be one that has no share of a baseline.
+pub(crate) fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
+    match parse(metric.unit(), text) {
+        Ok(Limit::Percent(_)) if has_no_ratio(metric) => Err(format!(
+            "the baseline's {} is or may be zero, so there is no share of it: give an amount, such as \"{}\"",
+            metric.as_str(),
+            example(metric.unit())
+        )),
+        found => found,
+    }
+}
+
 fn wrong(unit: Unit, text: &str) -> String {
-    let example = match unit {
+    let example = example(unit);
+    format!("`{text}` is not a limit such as \"5%\" of the baseline, or \"{example}\"")
+}
+
+fn example(unit: Unit) -> &'static str {
+    match unit {
         Unit::Nanoseconds => "500ns",
         Unit::Microseconds => "12us",
         Unit::Seconds => "200ms",
@@ -71,8 +88,7 @@ fn wrong(unit: Unit, text: &str) -> String {
         Unit::PerSecond => "100/s",
         Unit::Cores => "0.05cores",
         Unit::One => "0.01",
-    };
-    format!("`{text}` is not a limit such as \"5%\" of the baseline, or \"{example}\"")
+    }
 }
 
 /// A limit that [`parse`] reads back to the same value.
@@ -96,6 +112,29 @@ pub(crate) fn print(unit: Unit, limit: Limit) -> String {
         Unit::Cores => format!("{value}cores"),
         Unit::One => format!("{value}"),
     }
+}
+
+/// Whether a metric is a difference only: its baseline is or may be zero.
+fn has_no_ratio(metric: Metric) -> bool {
+    use Metric::{
+        AgentAttachCpu, AgentAttachTime, AgentCpu, AgentCpuPerRequest, AgentRssPeak,
+        AgentRssSteady, BpfNsPerRequest, BpfRunsPerRequest, CpuDeferred, CpuIdle,
+        KernelThreadsCpuPerRequest,
+    };
+    matches!(
+        metric,
+        AgentAttachCpu
+            | AgentAttachTime
+            | AgentCpu
+            | AgentCpuPerRequest
+            | AgentRssPeak
+            | AgentRssSteady
+            | BpfNsPerRequest
+            | BpfRunsPerRequest
+            | CpuDeferred
+            | CpuIdle
+            | KernelThreadsCpuPerRequest
+    )
 }
 
 /// Whether a metric can have a budget under a load: it is measured in every arm, and neither the
@@ -146,6 +185,10 @@ mod tests {
         for (unit, text, expected) in table {
             assert_eq!(parse(unit, text).ok(), expected, "{text}");
         }
+        let refused = limit_of(Metric::CpuIdle, "5%").unwrap_err();
+        assert!(refused.contains("0.05cores"), "{refused}");
+        assert_eq!(limit_of(Metric::CpuIdle, "0.1cores"), Ok(InUnit(0.1)));
+        assert_eq!(limit_of(Metric::RssPeak, "5%"), Ok(Percent(5.0)));
     }
 
     proptest! {

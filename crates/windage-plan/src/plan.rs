@@ -51,6 +51,9 @@ pub struct Plan {
     pub profile: Option<Profile>,
     /// The revisions that it compares; `None` for the usual plan, which measures its own folder.
     pub revisions: Option<Revisions>,
+    /// The commit of its folder, recorded with the versions of components; `None` without a repository,
+    /// and for plans that are built in.
+    pub commit: Option<String>,
 }
 
 impl Plan {

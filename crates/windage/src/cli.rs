@@ -8,6 +8,7 @@ use crate::flags::{
 use crate::verbs::check::CheckFlags;
 use crate::verbs::clean::CleanFlags;
 use crate::verbs::compare::CompareFlags;
+use crate::verbs::history::HistoryFlags;
 use crate::verbs::load::LoadFlags;
 use crate::verbs::serve::ServeFlags;
 use crate::verbs::sink::SinkFlags;
@@ -65,6 +66,14 @@ pub(crate) enum Verb {
     /// in host, versions, design and plan, and reasons not to compare the two. The exit code is 4
     /// when either run is void.
     Compare(CompareFlags),
+    /// Show the course of results over many runs, and where it changes.
+    ///
+    /// It reads the runs of a directory into a database of results, which outlives them, and shows
+    /// the newest result of each arm, what changed since a release (--since), and change points:
+    /// between which commits the level went up or down, as far as one can say with one false alarm
+    /// in a thousand results. A change point fails nothing: it names the two commits that `windage
+    /// check --base` then measures at the same time.
+    History(HistoryFlags),
     /// Show all runs of a directory in the browser, live while they go on.
     ///
     /// It serves a local page with the list of runs, the report of each run, and comparisons of two

@@ -8,6 +8,7 @@ mod descriptors;
 mod exit;
 mod flag_values;
 mod flags;
+mod git;
 mod message;
 mod progress;
 mod run_name;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Run(flags) => verbs::run::run(&flags),
         Verb::Report(flags) => verbs::report::report(&flags),
         Verb::Compare(flags) => verbs::compare::compare(&flags),
+        Verb::History(flags) => verbs::history::history(&flags),
         Verb::Serve(flags) => verbs::serve::serve(&flags),
         Verb::Init(flags) => verbs::init::init(&flags),
         Verb::Load(flags) => verbs::load::load(&flags),

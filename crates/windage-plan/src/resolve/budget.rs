@@ -73,7 +73,7 @@ impl Held {
 
     /// A limit in per cent or in the metric's unit.
     pub(super) fn limit(&self, checker: &mut Checker<'_>, given: &Text) -> Option<Limit> {
-        let found = budget::parse(self.metric.unit(), given.get_ref());
+        let found = budget::limit_of(self.metric, given.get_ref());
         let report = |message| checker.report(Problem::new(given.span(), message, "not a limit"));
         found.map_err(report).ok()
     }

@@ -111,6 +111,7 @@ pub(crate) fn resolve(
         design,
         profile,
         revisions: None,
+        commit: None,
     })
 }
 

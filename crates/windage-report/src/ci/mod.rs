@@ -5,7 +5,7 @@ mod junit;
 mod trackers;
 
 use windage_analysis::{Analysis, BudgetAnalysis};
-use windage_model::{BudgetOf, Soundness};
+use windage_model::{BudgetOf, Soundness, WarningCode};
 
 use crate::fact::one_line;
 use crate::{limit, number, sentences};
@@ -75,6 +75,12 @@ fn held(analysis: &Analysis) -> impl Iterator<Item = Held<'_>> {
 
 /// Why nothing that a run shows may be used; `None` if it may.
 fn unusable(analysis: &Analysis) -> Option<&'static str> {
-    (analysis.validity.soundness() == Soundness::Void)
-        .then_some("The run is void: its figures must not be used.")
+    let mut loads = analysis.regimes();
+    if loads.any(|under| under.validity.soundness() == Soundness::Void) {
+        Some("The run is void: its figures must not be used.")
+    } else if analysis.validity.has(WarningCode::RunIncomplete) {
+        Some("The run did not reach its end: it decides nothing.")
+    } else {
+        None
+    }
 }

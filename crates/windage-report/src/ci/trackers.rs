@@ -21,9 +21,10 @@ struct Overhead<'a> {
 }
 
 /// The overhead of every treatment in the run's primary metric and in those that have a budget. A
-/// void run has none.
+/// void run has none, nor has one of two revisions, whose arms are all compared with the base.
 fn overheads(analyses: &[Analysis]) -> Vec<Overhead<'_>> {
-    let usable = analyses.iter().filter(|of| unusable(of).is_none());
+    let is_usable = |of: &&Analysis| unusable(of).is_none() && of.revisions.is_none();
+    let usable = analyses.iter().filter(is_usable);
     let arms = usable.flat_map(|analysis| analysis.arms.iter().map(move |arm| (analysis, arm)));
     let treatments = arms.filter(|(_, arm)| arm.role == Role::Treatment);
     let all = treatments.flat_map(|(analysis, arm)| {

@@ -2,17 +2,19 @@
 
 mod worktrees;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use windage_analysis::Analysis;
+use windage_analysis::{Analysis, BudgetAnalysis};
 use windage_model::BudgetVerdict;
 use windage_plan::{Depth, Plan};
 
 use crate::exit::Exit;
 use crate::flag_values::duration;
 use crate::flags::OutputFlags;
+use crate::git::commit;
 use crate::message;
 use crate::signals::Signals;
 use crate::verbs::publish::{PublishFlags, Publishing};
@@ -40,7 +42,7 @@ pub(crate) struct CheckFlags {
     /// budget of a response or service time takes all of it.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, allow_hyphen_values = true)]
     within: Duration,
-    /// What a budget means that is still undecided then.
+    /// What a budget means that is still undecided then. One without a figure never passes.
     #[arg(long, value_name = "WORD", default_value = "report")]
     undecided: Undecided,
     /// Compare with this git revision: both are built in worktrees of their own and take turns in
@@ -65,21 +67,23 @@ pub(crate) struct CheckFlags {
 
 /// Measures every plan; the exit code says whether all are within their budgets.
 pub(crate) fn check(flags: &CheckFlags) -> Exit {
-    let plans = match plans(flags) {
-        Ok(plans) => plans,
-        Err(exit) => return exit,
-    };
+    // Before revisions are checked out: an interruption removes their worktrees.
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
+    };
+    let plans = match plans(flags) {
+        _ if signals.came() => return Exit::Interrupted,
+        Ok(plans) => plans,
+        Err(exit) => return exit,
     };
     let publishing = match Publishing::start(&flags.publish) {
         Ok(publishing) => publishing,
         Err(exit) => return exit,
     };
-    let measure_one = |plan: &Plan, directory: PathBuf| {
-        publishing.follow(&directory);
-        let start = Start::New { is_shared: false };
-        measure(plan, &directory, start, &flags.output, &signals).tidied(false)
+    let bench = Bench {
+        output: &flags.output,
+        signals: &signals,
+        publishing: &publishing,
     };
     let mut verdicts = Vec::new();
     let measured = until(
@@ -87,21 +91,9 @@ pub(crate) fn check(flags: &CheckFlags) -> Exit {
         &plans,
         |checked| {
             let directory = directory_for(&checked.plan, flags.out.as_deref(), plans.len() > 1);
-            let first = measure_one(&checked.plan, directory.clone());
-            let of_first = worst(&first);
-            if of_first != Some(BudgetVerdict::Exceeded) || checked.worktrees.is_none() {
-                verdicts.push(of_first);
-                return first;
-            }
-            message::warning(format_args!(
-                "a budget is exceeded in {}: measuring again in fresh launches",
-                directory.display()
-            ));
-            let mut plan = checked.plan.clone();
-            plan.design.seed = plan.design.seed.wrapping_add(1);
-            let again = measure_one(&plan, next_to(&directory));
-            verdicts.push(recurring(worst(&again)));
-            again
+            let (measured, verdict) = bench.check(checked, directory);
+            verdicts.push(verdict);
+            measured
         },
     );
     let several = plans.len() > 1 || flags.plans.iter().any(|path| path.is_dir());
@@ -111,29 +103,100 @@ pub(crate) fn check(flags: &CheckFlags) -> Exit {
     }
     match shown {
         // The longest allowed time is no failure by itself: the budgets are what counts.
-        Exit::Success | Exit::Inconclusive => verdict(verdicts.into_iter(), flags.undecided),
+        Exit::Success | Exit::Inconclusive => verdict(&verdicts, flags.undecided),
         failed => failed,
     }
 }
 
 /// A plan to check.
-struct Checked {
-    plan: Plan,
+pub(super) struct Checked {
+    pub(super) plan: Plan,
     /// What it compares, for as long as it is measured.
     worktrees: Option<Worktrees>,
 }
 
-fn worst(measured: &Measured) -> Option<BudgetVerdict> {
-    measured.analysis().and_then(Analysis::worst_budget)
+/// What all checks of a command share.
+pub(super) struct Bench<'a> {
+    pub(super) output: &'a OutputFlags,
+    pub(super) signals: &'a Signals,
+    pub(super) publishing: &'a Publishing<'a>,
 }
 
-/// What two runs say together, of which the first has exceeded a budget.
-fn recurring(again: Option<BudgetVerdict>) -> Option<BudgetVerdict> {
-    if again == Some(BudgetVerdict::Exceeded) {
-        return again;
+impl Bench<'_> {
+    /// Measures a plan until its budgets are decided; with two revisions once more if one is
+    /// exceeded, in a directory beside. Returns the last run and what all say.
+    pub(super) fn check(
+        &self,
+        checked: &Checked,
+        directory: PathBuf,
+    ) -> (Measured, Option<BudgetVerdict>) {
+        let first = self.measure(&checked.plan, &directory);
+        let in_first = exceeded(&first);
+        if checked.worktrees.is_none() || in_first.is_empty() || !is_whole(&first) {
+            let of_first = worst(&first);
+            return (first, of_first);
+        }
+        message::warning(format_args!(
+            "a budget is exceeded in {}: measuring again in fresh launches",
+            directory.display()
+        ));
+        let mut plan = checked.plan.clone();
+        plan.design.seed = plan.design.seed.wrapping_add(1);
+        let again = self.measure(&plan, &next_to(&directory));
+        let of_both = recurring(&in_first, &again);
+        (again, of_both)
+    }
+
+    fn measure(&self, plan: &Plan, directory: &Path) -> Measured {
+        self.publishing.follow(directory);
+        let start = Start::New { is_shared: false };
+        measure(plan, directory, start, self.output, self.signals).tidied(false)
+    }
+}
+
+/// The worst verdict of a run; `None` without one, and where a budget is undecided because there is no
+/// figure: what is missing never passes.
+fn worst(measured: &Measured) -> Option<BudgetVerdict> {
+    let analysis = measured.analysis()?;
+    let is_missing =
+        |of: &BudgetAnalysis| of.verdict == BudgetVerdict::Undecided && of.cost.is_err();
+    let worst = analysis.worst_budget()?;
+    let is_known =
+        worst != BudgetVerdict::Undecided || !budgets(analysis).any(|(_, of)| is_missing(of));
+    is_known.then_some(worst)
+}
+
+/// All budgets of a run, each with its place.
+fn budgets(analysis: &Analysis) -> impl Iterator<Item = ((usize, usize), &BudgetAnalysis)> {
+    let arms = analysis.arms.iter().enumerate();
+    arms.flat_map(|(arm, of)| {
+        let budgets = of.budgets.iter().enumerate();
+        budgets.map(move |(number, budget)| ((arm, number), budget))
+    })
+}
+
+/// The budgets that are exceeded.
+fn exceeded(measured: &Measured) -> BTreeSet<(usize, usize)> {
+    let all = measured.analysis().into_iter().flat_map(budgets);
+    let exceeded = all.filter(|(_, of)| of.verdict == BudgetVerdict::Exceeded);
+    exceeded.map(|(place, _)| place).collect()
+}
+
+/// Whether a run was measured to its end and may be used.
+fn is_whole(measured: &Measured) -> bool {
+    matches!(measured.exit(), Exit::Success | Exit::Inconclusive)
+}
+
+/// What two runs say together, of which the first has exceeded these budgets.
+fn recurring(in_first: &BTreeSet<(usize, usize)>, again: &Measured) -> Option<BudgetVerdict> {
+    if !is_whole(again) {
+        return worst(again);
+    }
+    if !in_first.is_disjoint(&exceeded(again)) {
+        return Some(BudgetVerdict::Exceeded);
     }
     message::warning(
-        "no budget is exceeded in the second run: the two do not agree, so the check is undecided",
+        "what the first run exceeds is not exceeded in the second: they do not agree, so the check is undecided",
     );
     Some(BudgetVerdict::Undecided)
 }
@@ -145,24 +208,32 @@ fn next_to(directory: &Path) -> PathBuf {
     directory.with_file_name(name)
 }
 
-/// Reads a plan; with --base, as it is at both revisions.
-fn read(path: &Path, flags: &CheckFlags) -> Option<Checked> {
-    let Some(base) = &flags.base else {
-        return match Plan::load(path, Depth::Usual) {
-            Ok(plan) => Some(Checked {
-                plan,
-                worktrees: None,
-            }),
-            Err(error) => {
-                show_plan_error(&error);
-                None
-            }
-        };
-    };
-    let both = Worktrees::check_out(path, base, flags.head.as_deref())
+/// Reads a plan as it stands.
+fn read(path: &Path) -> Option<Checked> {
+    match Plan::load(path, Depth::Usual) {
+        Ok(plan) => Some(Checked {
+            plan,
+            worktrees: None,
+        }),
+        Err(error) => {
+            show_plan_error(&error);
+            None
+        }
+    }
+}
+
+/// Reads a plan as it is at both revisions.
+fn read_at(path: &Path, base: &str, head: Option<&str>) -> Option<Checked> {
+    let both = Worktrees::check_out(path, base, head)
         .and_then(|worktrees| Ok((worktrees.plan()?, worktrees)));
     match both {
         Ok(((plan, differs), worktrees)) => {
+            if worktrees.are_the_same() {
+                message::warning(format_args!(
+                    "{}: base and head are the same commit, so nothing can have changed",
+                    path.display()
+                ));
+            }
             if let Some(differs) = differs {
                 message::warning(format_args!("{}: {differs}", path.display()));
             }
@@ -185,38 +256,53 @@ fn read(path: &Path, flags: &CheckFlags) -> Option<Checked> {
 /// Reads every plan before the first is measured.
 fn plans(flags: &CheckFlags) -> Result<Vec<Checked>, Exit> {
     let mut plans = Vec::new();
-    let mut failed = false;
-    for path in files(&flags.plans)? {
-        let Some(mut checked) = read(&path, flags) else {
-            failed = true;
-            continue;
+    let all = files(&flags.plans)?;
+    for path in &all {
+        let read = match &flags.base {
+            Some(base) => read_at(path, base, flags.head.as_deref()),
+            None => read(path),
         };
-        let plan = &mut checked.plan;
-        let ended = plan.end_overrides(&today());
-        failed |= !ended.is_empty();
-        for why in ended {
-            message::error(format_args!("{}: {why}", path.display()));
-        }
-        plan.profile = None;
-        plan.design.seed = flags.seed.unwrap_or(plan.design.seed);
-        if let Err(why) = plan.stop_when_budgets_are_decided(flags.within) {
-            failed = true;
-            message::error(format_args!("{}: {why}", path.display()));
-            continue;
-        }
-        show_plan_warnings(&path, plan);
-        plans.push(checked);
+        plans.extend(read.and_then(|checked| prepared(path, checked, flags.within, flags.seed)));
     }
-    if failed { Err(Exit::Usage) } else { Ok(plans) }
+    if plans.len() < all.len() {
+        Err(Exit::Usage)
+    } else {
+        Ok(plans)
+    }
+}
+
+/// A plan that ends when its budgets are decided.
+fn prepared(
+    path: &Path,
+    mut checked: Checked,
+    within: Duration,
+    seed: Option<u64>,
+) -> Option<Checked> {
+    let plan = &mut checked.plan;
+    let ended = plan.end_overrides(&today());
+    for why in &ended {
+        message::error(format_args!("{}: {why}", path.display()));
+    }
+    plan.profile = None;
+    plan.commit = commit(&plan.folder);
+    plan.design.seed = seed.unwrap_or(plan.design.seed);
+    if let Err(why) = plan.stop_when_budgets_are_decided(within) {
+        message::error(format_args!("{}: {why}", path.display()));
+        return None;
+    }
+    show_plan_warnings(path, plan);
+    ended.is_empty().then_some(checked)
 }
 
 /// What the worst budgets of all runs come to. A run without one decides nothing.
-fn verdict(worst: impl Iterator<Item = Option<BudgetVerdict>>, undecided: Undecided) -> Exit {
-    let of_each = worst.map(|of_run| of_run.unwrap_or(BudgetVerdict::Undecided));
-    match of_each.max().unwrap_or(BudgetVerdict::Undecided) {
-        BudgetVerdict::Within => Exit::Success,
-        BudgetVerdict::Undecided => undecided.exit(),
-        BudgetVerdict::Exceeded => Exit::Exceeded,
+fn verdict(worst: &[Option<BudgetVerdict>], undecided: Undecided) -> Exit {
+    let has = |verdict| worst.contains(&Some(verdict));
+    let is_missing = worst.is_empty() || worst.contains(&None);
+    match undecided {
+        _ if has(BudgetVerdict::Exceeded) => Exit::Exceeded,
+        Undecided::Pass if is_missing => Exit::Inconclusive,
+        _ if is_missing || has(BudgetVerdict::Undecided) => undecided.exit(),
+        _ => Exit::Success,
     }
 }
 
@@ -256,12 +342,15 @@ mod tests {
             (vec![within, None], Undecided::Report, Exit::Inconclusive),
             (vec![], Undecided::Report, Exit::Inconclusive),
             (vec![within, open], Undecided::Pass, Exit::Success),
+            (vec![within, None], Undecided::Pass, Exit::Inconclusive),
+            (vec![], Undecided::Pass, Exit::Inconclusive),
+            (vec![None], Undecided::Fail, Exit::Exceeded),
             (vec![within, open], Undecided::Fail, Exit::Exceeded),
             (vec![exceeded, open], Undecided::Pass, Exit::Exceeded),
         ];
         for (worst, undecided, expected) in table {
             let shown = format!("{worst:?} {undecided:?}");
-            assert_eq!(verdict(worst.into_iter(), undecided), expected, "{shown}");
+            assert_eq!(verdict(&worst, undecided), expected, "{shown}");
         }
     }
 }

@@ -10,7 +10,7 @@ use windage_serve::{MetricsServer, OtlpEndpoint, push};
 use crate::exit::Exit;
 use crate::message;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct PublishFlags {
     /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics while measuring; a port alone
     /// means 127.0.0.1, port 0 means any free one.

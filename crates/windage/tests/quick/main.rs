@@ -18,6 +18,7 @@ mod export;
 mod faulty_backends;
 mod files;
 mod full_disk;
+mod history;
 mod interruption;
 mod ladder;
 mod leftovers;

@@ -4,12 +4,13 @@ use crate::plans::Plan;
 use crate::workshop::Workshop;
 
 /// The verbs of `windage`, in the order of its help.
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "demo",
     "run",
     "check",
     "report",
     "compare",
+    "history",
     "serve",
     "init",
     "load",

@@ -3,15 +3,13 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tempfile::TempDir;
 use thiserror::Error;
 use windage_model::{Revision, Revisions};
 use windage_plan::{Plan, PlanError};
 
-/// Variables with which a hook would make git use its own repository.
-const OF_HOOKS: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
+use crate::git::{GitError, git};
 
 /// The worktrees of both revisions, which are removed when this is dropped.
 ///
@@ -28,12 +26,15 @@ pub(super) struct Worktrees {
 /// Why two revisions can't be measured.
 #[derive(Debug, Error)]
 pub(super) enum RevisionError {
-    #[error("--base needs git, which can't be started: {0}")]
-    NoGit(io::Error),
     #[error("--base needs a git repository, and {} is in none: {said}", of.display())]
     NoRepository { of: PathBuf, said: String },
     #[error(
-        "`{name}` is no commit of this repository{}",
+        "`{name}` is no commit of this repository{}{}",
+        if *is_at_origin {
+            format!(", but `origin/{name}` is")
+        } else {
+            String::new()
+        },
         if *is_shallow {
             ", which is shallow: fetch all of it (git fetch --unshallow; fetch-depth: 0 of \
              GitHub's action checkout; GIT_DEPTH: 0 of GitLab)"
@@ -41,7 +42,11 @@ pub(super) enum RevisionError {
             ""
         }
     )]
-    NoCommit { name: String, is_shallow: bool },
+    NoCommit {
+        name: String,
+        is_shallow: bool,
+        is_at_origin: bool,
+    },
     #[error(
         "there are uncommitted changes, which no revision has: commit them, or pass --head HEAD \
          to check the last commit without them"
@@ -51,8 +56,8 @@ pub(super) enum RevisionError {
     NoPlan { plan: PathBuf, name: String },
     #[error("{}: {why}", folder.display())]
     NoFolder { folder: PathBuf, why: io::Error },
-    #[error("`git {command}` failed: {said}")]
-    Git { command: String, said: String },
+    #[error(transparent)]
+    Git(#[from] GitError),
     #[error("{0}")]
     NotBoth(String),
     #[error("{}", _0.render(false))]
@@ -73,11 +78,11 @@ impl Worktrees {
         })?;
         let folder = absolute.parent().unwrap_or(Path::new("/"));
         let outside = |error| match error {
-            RevisionError::Git { said, .. } => RevisionError::NoRepository {
+            GitError::Failed { said, .. } => RevisionError::NoRepository {
                 of: plan.to_owned(),
                 said,
             },
-            other => other,
+            other => RevisionError::Git(other),
         };
         let repository = git(folder, ["rev-parse", "--show-toplevel"]).map_err(outside)?;
         let repository = PathBuf::from(repository);
@@ -108,6 +113,11 @@ impl Worktrees {
             git(&both.repository, add.into_iter().chain(what))?;
         }
         Ok(both)
+    }
+
+    /// Whether both revisions are one commit.
+    pub(super) fn are_the_same(&self) -> bool {
+        self.revisions.base.commit == self.revisions.head.commit
     }
 
     /// One plan of both: the head's, at either revision. Says so where the base's own differs.
@@ -182,36 +192,23 @@ fn revision(repository: &Path, name: &str) -> Result<Revision, RevisionError> {
             name: name.to_owned(),
             commit,
         }),
-        Err(RevisionError::Git { .. }) => Err(RevisionError::NoCommit {
+        Err(GitError::Failed { .. }) => Err(RevisionError::NoCommit {
             name: name.to_owned(),
             is_shallow: git(repository, ["rev-parse", "--is-shallow-repository"])
                 .is_ok_and(|said| said == "true"),
+            is_at_origin: git(
+                repository,
+                [
+                    "rev-parse",
+                    "--verify",
+                    "--quiet",
+                    &format!("refs/remotes/origin/{name}"),
+                ],
+            )
+            .is_ok(),
         }),
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
-}
-
-/// What git prints, without the line's end.
-fn git<A: AsRef<OsStr>>(
-    folder: &Path,
-    args: impl IntoIterator<Item = A>,
-) -> Result<String, RevisionError> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(args);
-    for name in OF_HOOKS {
-        command.env_remove(name);
-    }
-    let output = command.output().map_err(RevisionError::NoGit)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned());
-    }
-    let words = command.get_args().skip(2).map(OsStr::to_string_lossy);
-    Err(RevisionError::Git {
-        command: words.collect::<Vec<_>>().join(" "),
-        said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use windage_stats::totals::FEWEST_LAUNCHES;
 
 use crate::exit::Exit;
 use crate::flags::RunFlags;
+use crate::git::commit;
 use crate::message;
 use crate::run_name::unused;
 
@@ -26,6 +27,7 @@ pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
         match Plan::load(&path, depth) {
             Ok(mut plan) => match change(&mut plan, flags) {
                 Ok(()) => {
+                    plan.commit = commit(&plan.folder);
                     show_plan_warnings(&path, &plan);
                     for why in plan.end_overrides(&today()) {
                         message::warning(format_args!("{}: {why}", path.display()));
@@ -165,10 +167,12 @@ pub(super) fn plan_of_run(directory: &Path) -> Result<Plan, Exit> {
         Exit::Usage
     })?;
     let name = directory.join("resolved.toml").display().to_string();
-    Plan::parse(&text, &name, &folder).map_err(|error| {
+    let mut plan = Plan::parse(&text, &name, &folder).map_err(|error| {
         show_plan_error(&error);
         Exit::Usage
-    })
+    })?;
+    plan.commit = commit(&folder);
+    Ok(plan)
 }
 
 #[cfg(test)]

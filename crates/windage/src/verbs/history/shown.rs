@@ -1,0 +1,341 @@
+//! History for people and for programs.
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use serde_json::{Value, json};
+use windage_history::{Change, Course, Found, Row};
+use windage_model::Metric;
+use windage_report::number::Scale;
+
+use super::Since;
+
+/// Characters of a commit that are shown.
+const SHORT: usize = 9;
+/// After the hash of a commit that had uncommitted changes.
+const DIRTY: &str = "-dirty";
+/// Characters of a time that are the day.
+const DAY: usize = "2026-01-01".len();
+
+/// Courses as tables, and below them where they change.
+pub(super) fn text(courses: &[Course<'_>], all_rows: bool, since: Option<&Since>) -> String {
+    if courses.is_empty() {
+        return "no results: runs are read from their analysis.json, which `windage run` writes at its end\n"
+            .to_owned();
+    }
+    let mut text = String::new();
+    for of_plan in courses.chunk_by(|a, b| place(*a) == place(*b)) {
+        let (plan, regime, machine) = place(of_plan[0]);
+        let load = if regime.is_empty() {
+            String::new()
+        } else {
+            format!(", load {regime}")
+        };
+        text += &format!("{plan}{load}, on {machine}\n\n");
+        text += &match all_rows {
+            false => newest(of_plan, since),
+            true => of_plan.iter().map(every_row).collect::<Vec<_>>().join("\n"),
+        };
+        text += "\n";
+    }
+    text + &changes(courses)
+}
+
+/// The plan, its load and the machine: courses of one place are shown together.
+pub(super) fn place<'a>(course: Course<'a>) -> (&'a str, &'a str, &'a str) {
+    let row = course.newest();
+    (&row.plan, &row.regime, &row.machine)
+}
+
+/// A line for each course.
+fn newest(courses: &[Course<'_>], since: Option<&Since>) -> String {
+    let creep = since.map(|since| format!("since {}", since.name));
+    let heading = ["arm", "metric", "runs", "newest", "commit", "day"].map(str::to_owned);
+    let mut table = table(heading.into_iter().chain(creep), 2);
+    for course in courses {
+        let row = course.newest();
+        let creep = since.map(|since| {
+            let found = course.creep_since(&since.of);
+            found.map_or_else(
+                || "n/a".to_owned(),
+                |(more, low, high)| {
+                    let shown = cost(row, more, Some((low, high)));
+                    match row.unit.as_str() {
+                        "share" => shown.replacen(" %", " points", 1),
+                        _ => shown,
+                    }
+                },
+            )
+        });
+        let cells = [
+            row.arm.clone(),
+            label(row),
+            course.rows.len().to_string(),
+            found(row),
+            commit(row),
+            day(row).to_owned(),
+        ];
+        table.add_row(cells.into_iter().chain(creep));
+    }
+    lines(&table)
+}
+
+/// A line for each row.
+fn every_row(course: &Course<'_>) -> String {
+    let row = course.newest();
+    let firsts: Vec<&Row> = course.changes().iter().map(|change| change.first).collect();
+    let heading = ["day", "commit", "", "launches", "validity", ""].map(str::to_owned);
+    let mut table = table(heading, 3);
+    for row in course.rows {
+        let is_first = firsts.iter().any(|first| std::ptr::eq(*first, row));
+        table.add_row([
+            day(row).to_owned(),
+            commit(row),
+            found(row),
+            row.launches.to_string(),
+            row.validity.clone(),
+            if is_first {
+                "change point".to_owned()
+            } else {
+                String::new()
+            },
+        ]);
+    }
+    format!("{}, {}\n{}", row.arm, label(row), lines(&table))
+}
+
+fn table(heading: impl IntoIterator<Item = String>, numbers: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new());
+    table.set_header(heading.into_iter().collect::<Vec<_>>());
+    if let Some(column) = table.column_mut(numbers) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}
+
+fn lines(table: &Table) -> String {
+    let lines = table.lines().map(|line| format!("  {}\n", line.trim_end()));
+    lines.collect()
+}
+
+/// Where courses change, and what to do about it.
+fn changes(courses: &[Course<'_>]) -> String {
+    let of_each = courses.iter().flat_map(|course| course.changes());
+    let lines: Vec<String> = of_each.map(change).collect();
+    match lines.is_empty() {
+        true => "No change points.\n".to_owned(),
+        false => format!("Change points\n\n{}", lines.concat()),
+    }
+}
+
+fn change(change: Change<'_>) -> String {
+    let Change {
+        last,
+        first,
+        before,
+        after,
+    } = change;
+    let direction = if after > before { "up" } else { "down" };
+    let mut text = format!(
+        "  {}  {}, {}, {}, {} from {} to {}\n",
+        day(first),
+        first.plan,
+        first.arm,
+        label(first),
+        direction,
+        cost(first, before, None),
+        cost(first, after, None),
+    );
+    let is_clean = |row: &Row| !row.commit.is_empty() && !row.commit.ends_with(DIRTY);
+    if is_clean(last) && is_clean(first) && last.commit != first.commit {
+        text += &format!(
+            "      to measure both at once: windage check PLAN --base {} --head {}\n",
+            commit(last),
+            commit(first),
+        );
+    }
+    text
+}
+
+/// What a row found.
+fn found(row: &Row) -> String {
+    cost(row, row.estimate, row.low.zip(row.high))
+}
+
+/// An amount in a row's unit: "+22.7 % (+22.0 to +23.0)".
+fn cost(row: &Row, estimate: f64, ends: Option<(f64, f64)>) -> String {
+    let (low, high) = ends.unwrap_or((estimate, estimate));
+    let signed = |value: f64, written: String| match value >= 0.0 {
+        true => format!("+{written}"),
+        false => written,
+    };
+    let (point, end): (String, Box<dyn Fn(f64) -> String>) = match row.unit.as_str() {
+        "share" => {
+            let percent = |value: f64| format!("{:+.1}", value * 100.0).replace('-', "−");
+            (percent(estimate) + " %", Box::new(percent))
+        }
+        _ => {
+            let unit = Metric::from_name(&row.metric).map(Metric::unit);
+            let scale = unit.map(|unit| Scale::fitting(unit, [estimate, low, high]));
+            let with_unit =
+                scale.map_or_else(|| estimate.to_string(), |scale| scale.with_unit(estimate));
+            let bare = move |value: f64| {
+                signed(
+                    value,
+                    scale.map_or_else(|| value.to_string(), |scale| scale.bare(value)),
+                )
+            };
+            (signed(estimate, with_unit), Box::new(bare))
+        }
+    };
+    match ends {
+        Some((low, high)) => format!("{point} ({} to {})", end(low), end(high)),
+        None => point,
+    }
+}
+
+fn label(row: &Row) -> String {
+    match Metric::from_name(&row.metric) {
+        Some(metric) => metric.label().to_owned(),
+        None => row.metric.clone(),
+    }
+}
+
+fn commit(row: &Row) -> String {
+    let (hash, mark) = match row.commit.strip_suffix(DIRTY) {
+        Some(hash) => (hash, DIRTY),
+        None => (row.commit.as_str(), ""),
+    };
+    hash.get(..SHORT).unwrap_or(hash).to_owned() + mark
+}
+
+fn day(row: &Row) -> &str {
+    row.started.get(..DAY).unwrap_or(&row.started)
+}
+
+/// For programs.
+pub(super) fn document(courses: &[Course<'_>], found: &Found, since: Option<&Since>) -> Value {
+    let of_course = |course: &Course<'_>| {
+        let row = course.newest();
+        let changes = course.changes().into_iter().map(|change| {
+            json!({
+                "commit": change.first.commit,
+                "run": change.first.run,
+                "started": change.first.started,
+                "last_commit": change.last.commit,
+                "before": change.before,
+                "after": change.after,
+            })
+        });
+        let creep = since.and_then(|since| course.creep_since(&since.of));
+        json!({
+            "plan": row.plan,
+            "regime": (!row.regime.is_empty()).then_some(&row.regime),
+            "arm": row.arm,
+            "metric": row.metric,
+            "machine": row.machine,
+            "unit": row.unit,
+            "rows": course.rows,
+            "changes": changes.collect::<Vec<_>>(),
+            "since": creep.map(|(estimate, low, high)| json!({
+                "estimate": estimate, "low": low, "high": high,
+            })),
+        })
+    };
+    let unreadable = found
+        .unreadable
+        .iter()
+        .map(|(path, why)| json!({ "path": path.to_string_lossy(), "why": why }));
+    json!({
+        "courses": courses.iter().map(of_course).collect::<Vec<_>>(),
+        "runs": {
+            "read": found.read,
+            "known": found.known,
+            "without_analysis": found.without_analysis,
+            "unreadable": unreadable.collect::<Vec<_>>(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windage_history::courses;
+
+    fn row(metric: &str, unit: &str, day: u32, estimate: f64) -> Row {
+        Row {
+            plan: "shop".to_owned(),
+            regime: String::new(),
+            arm: "otel".to_owned(),
+            metric: metric.to_owned(),
+            started: format!("2026-01-{day:02}T00:00:00Z"),
+            run: format!("202601{day:02}-000000-shop"),
+            commit: format!("{day:02}3456789abc"),
+            machine: "6502, 2 cores".to_owned(),
+            windage: "0.1.0".to_owned(),
+            unit: unit.to_owned(),
+            estimate,
+            low: Some(estimate * 0.9),
+            high: Some(estimate * 1.1),
+            launches: 14,
+            validity: "valid".to_owned(),
+            is_primary: metric == "cpu_per_request",
+        }
+    }
+
+    fn rows() -> Vec<Row> {
+        let cpu = (1..=24).map(|day| {
+            let level = if day < 15 { 0.084 } else { 0.126 };
+            row(
+                "cpu_per_request",
+                "share",
+                day,
+                level + f64::from(day % 3) / 1000.0,
+            )
+        });
+        let rss = (1..=3).map(|day| row("rss_peak", "bytes", day, 12e6 + f64::from(day) * 1e5));
+        cpu.chain(rss).collect()
+    }
+
+    #[test]
+    fn the_newest_results_with_what_changed() {
+        let rows = rows();
+        let courses: Vec<_> = courses(&rows).collect();
+        insta::assert_snapshot!(text(
+            &courses,
+            false,
+            Some(&Since {
+                name: "v1.4".to_owned(),
+                of: "023456".to_owned(),
+            })
+        ));
+    }
+
+    #[test]
+    fn every_row_of_a_course() {
+        let rows = rows();
+        let courses: Vec<_> = courses(&rows[10..18]).collect();
+        insta::assert_snapshot!(text(&courses, true, None));
+    }
+
+    #[test]
+    fn only_commits_that_can_be_checked_out_are_proposed() {
+        let proposes = |change: fn(&mut Row)| {
+            let mut rows = rows();
+            change(&mut rows[14]);
+            let courses: Vec<_> = courses(&rows).collect();
+            changes(&courses).contains("windage check")
+        };
+        assert!(proposes(|_| {}));
+        assert!(!proposes(|first| first.commit += DIRTY));
+        assert!(!proposes(|first| first.commit.clear()));
+        assert!(!proposes(|first| first.commit = "143456789abc".to_owned()));
+    }
+
+    #[test]
+    fn nothing_to_show() {
+        assert!(text(&[], false, None).contains("analysis.json"));
+    }
+}
