@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::flags::{
     CalibrateFlags, CompletionsFlags, DemoFlags, DoctorFlags, InitFlags, ReportFlags, RunFlags,
 };
+use crate::verbs::bisect::BisectFlags;
 use crate::verbs::check::CheckFlags;
 use crate::verbs::clean::CleanFlags;
 use crate::verbs::compare::CompareFlags;
@@ -54,6 +55,14 @@ pub(crate) enum Verb {
     /// says otherwise). The exit code is 0 when all are within, 1 when one is exceeded, 3 when one is
     /// undecided; what could not be measured never passes.
     Check(CheckFlags),
+    /// Find the commit that made telemetry, or the service itself, cost more.
+    ///
+    /// It needs a plan with budgets of a change, and a git repository. Each step is `windage check
+    /// --base GOOD --head COMMIT`, with both built and measured at the same time: first the bad
+    /// commit, then the one that halves what is left. Commits that don't build, or can't be decided
+    /// in the time, are passed over. 100 commits take eight steps of some five minutes, and twice that
+    /// where a commit exceeds a budget.
+    Bisect(BisectFlags),
     /// Print the report of one or more runs, in any format.
     ///
     /// It needs only the run directories: every figure is recomputed from the raw data in them. A

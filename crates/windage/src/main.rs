@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Verb::Demo(flags) => verbs::demo::demo(&flags),
         Verb::Check(flags) => verbs::check::check(&flags),
         Verb::Run(flags) => verbs::run::run(&flags),
+        Verb::Bisect(flags) => verbs::bisect::bisect(&flags),
         Verb::Report(flags) => verbs::report::report(&flags),
         Verb::Compare(flags) => verbs::compare::compare(&flags),
         Verb::History(flags) => verbs::history::history(&flags),

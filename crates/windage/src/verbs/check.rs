@@ -271,6 +271,16 @@ fn plans(flags: &CheckFlags) -> Result<Vec<Checked>, Exit> {
     }
 }
 
+/// The plan at two revisions, ready to be measured; `None` after an error that was shown.
+pub(super) fn at_revisions(
+    path: &Path,
+    [base, head]: [&str; 2],
+    within: Duration,
+    seed: Option<u64>,
+) -> Option<Checked> {
+    prepared(path, read_at(path, base, Some(head))?, within, seed)
+}
+
 /// A plan that ends when its budgets are decided.
 fn prepared(
     path: &Path,

@@ -143,3 +143,25 @@ fn what_can_not_be_compared_is_refused() {
         "nothing was launched"
     );
 }
+
+#[test]
+fn the_commit_that_made_the_service_slower_is_found() {
+    let shop = repository();
+    for (number, iterations) in [(3, 25_000), (4, 25_000)] {
+        shop.write("serve.in", &format!("{}# {number}\n", serve(iterations)));
+        git(&shop, &["commit", "--quiet", "-am", &format!("v{number}")]);
+    }
+    let args = ["bisect", "plan.toml", "--good", "v1", "--bad", "main"];
+    let end = ["--within", "8s", "--out", &shop.run, "--json"];
+    let found = shop.windage(&[&args[..], &end[..]].concat());
+    let document = found.code(0).says(&["checking", "exceeds a budget"]).json();
+    let commit = git(&shop, &["rev-parse", "v2"]);
+    let expected = serde_json::json!([{ "commit": commit.trim(), "subject": "v2" }]);
+    assert_eq!(document["suspects"], expected, "{document}");
+    // The newest, the middle one, and the first.
+    assert_eq!(document["steps"].as_array().unwrap().len(), 3, "{document}");
+    assert_eq!(worktrees(&shop), 1, "its own are gone");
+
+    let refused = ["bisect", "plan.toml", "--good", "main", "--bad", "v1"];
+    shop.windage(&refused).code(2).says(&["no ancestor"]);
+}

@@ -4,10 +4,11 @@ use crate::plans::Plan;
 use crate::workshop::Workshop;
 
 /// The verbs of `windage`, in the order of its help.
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "demo",
     "run",
     "check",
+    "bisect",
     "report",
     "compare",
     "history",
