@@ -62,12 +62,19 @@ enum Head {
 impl Head {
     const ALL: [Head; 3] = [Head::Identical, Head::Slower, Head::Unbatched];
 
+    fn name(self) -> &'static str {
+        match self {
+            Head::Identical => "identical",
+            Head::Slower => "slower",
+            Head::Unbatched => "unbatched",
+        }
+    }
+
     /// The git branch.
     fn branch(self) -> &'static str {
         match self {
             Head::Identical => "base",
-            Head::Slower => "slower",
-            Head::Unbatched => "unbatched",
+            _ => self.name(),
         }
     }
 }

@@ -106,7 +106,7 @@ fn found(done: &[Comparison]) -> String {
             let _ = writeln!(
                 table,
                 "| {} | {what} | {} | {} | {} | {} |",
-                head.branch(),
+                head.name(),
                 middle(|cost| cost.estimate),
                 middle(|cost| (cost.high - cost.low) / 2.0),
                 percent(estimates().reduce(f64::min)),
@@ -116,7 +116,7 @@ fn found(done: &[Comparison]) -> String {
     }
     table +=
         "\n## Time of a check, with both builds\n\n| head | median | longest |\n|---|---:|---:|\n";
-    let kinds = Head::ALL.map(|head| (head.branch(), of(done, head).collect::<Vec<_>>()));
+    let kinds = Head::ALL.map(|head| (head.name(), of(done, head).collect::<Vec<_>>()));
     let all = [("all", done.iter().collect::<Vec<_>>())];
     for (name, comparisons) in kinds.into_iter().chain(all) {
         let times = || comparisons.iter().map(|of| of.check.seconds);
@@ -139,4 +139,70 @@ fn found(done: &[Comparison]) -> String {
 /// An arm's id begins with its name: `otel-sampling-1.0-head`.
 fn is_of(found: &Found, arm: &str) -> bool {
     found.arm.starts_with(arm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::Checked;
+    use crate::checks::one_by_one::Reading;
+
+    fn comparison(head: Head, exit_code: i32, cpu: [f64; 2]) -> Comparison {
+        let runs = |cpu_us_per_request: f64| {
+            let of = |i: usize| Reading {
+                cpu_us_per_request: cpu_us_per_request + i as f64 / 100.0,
+                p99_us: 6_000.0,
+            };
+            (0..RUNS).map(of).collect()
+        };
+        let estimate = cpu[1] / cpu[0] - 1.0;
+        Comparison {
+            head,
+            check: Checked {
+                exit_code: Some(exit_code),
+                seconds: 200.0,
+                first: vec![Found {
+                    arm: "off-head".to_owned(),
+                    verdict: "within".to_owned(),
+                    cost: Some(Bounds {
+                        estimate,
+                        low: estimate - 0.01,
+                        high: estimate + 0.01,
+                    }),
+                }],
+                again: None,
+            },
+            base_runs: runs(cpu[0]),
+            head_runs: runs(cpu[1]),
+            one_by_one_s: 60.0,
+        }
+    }
+
+    #[test]
+    fn alarms_are_counted_by_gate_and_head() {
+        let done = [
+            comparison(Head::Identical, 0, [100.0, 106.0]),
+            comparison(Head::Identical, 3, [100.0, 100.0]),
+            comparison(Head::Slower, 1, [100.0, 103.0]),
+        ];
+        let table = alarms(&done);
+        for line in [
+            "| `windage check --base`: exceeded | CPU per request | 0 of 2 | 1 of 1 | 0 of 0 |",
+            "| the same: undecided | CPU per request | 1 of 2 | 0 of 1 | 0 of 0 |",
+            "| one run each, alarm above 110 % | CPU per request | 0 of 2 | 0 of 1 | 0 of 0 |",
+            "| one run each, alarm above 105 % | CPU per request | 1 of 2 | 0 of 1 | 0 of 0 |",
+            "| 5 runs each, Welch's test, p ≤ 0.05 | CPU per request | 1 of 2 | 1 of 1 | 0 of 0 |",
+            "| 5 runs each, Welch's test, p ≤ 0.05 | p99 | 0 of 2 | 0 of 1 | 0 of 0 |",
+        ] {
+            assert!(table.contains(line), "{line} is not in\n{table}");
+        }
+        let found = found(&done);
+        for line in [
+            "| identical | the service | +3.00 % | +1.00 % | +0.00 % | +6.00 % |",
+            "| slower | the cost of telemetry |  |  |  |  |",
+            "| all | 200 s | 200 s |",
+        ] {
+            assert!(found.contains(line), "{line} is not in\n{found}");
+        }
+    }
 }
