@@ -163,8 +163,9 @@ impl Innovations {
 fn correlation(values: &[f64]) -> f64 {
     let apart = |lag: usize| {
         let pairs = values.iter().zip(values.iter().skip(lag));
-        let squares: f64 = pairs.map(|(a, b)| (a - b).powi(2)).sum();
-        squares / values.len().saturating_sub(lag) as f64
+        // Those across a change of level are far off.
+        let differences = pulled_in(&pairs.map(|(a, b)| b - a).collect::<Vec<_>>());
+        differences.iter().map(|of| of * of).sum::<f64>() / differences.len() as f64
     };
     let found = match apart(1) {
         nearest if nearest > 0.0 => apart(2) / nearest - 1.0,
@@ -198,6 +199,14 @@ mod tests {
         assert!(found.iter().all(|of| of.found_at <= of.at + 6), "{found:?}");
         let means = found.iter().map(|of| (of.before.round(), of.after.round()));
         assert_eq!(means.collect::<Vec<_>>(), [(5.0, 7.0), (7.0, 6.0)]);
+    }
+
+    #[test]
+    fn a_change_far_beyond_the_scatter_is_found() {
+        let mut values = levels(&[(19, 50.0), (9, 90.0)]);
+        assert_eq!(change_points(&values).first().map(|of| of.at), Some(19));
+        values.truncate(24);
+        assert_eq!(change_points(&values).first().map(|of| of.at), Some(19));
     }
 
     #[test]
