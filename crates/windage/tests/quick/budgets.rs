@@ -116,7 +116,7 @@ fn an_override_that_has_ended_fails_a_check() {
 }
 
 /// The shell commands of a file for CI, as it has them behind `start`: a block, or a list.
-fn shell_of(file: &str, start: &str) -> String {
+pub(crate) fn shell_of(file: &str, start: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(file);
@@ -129,15 +129,19 @@ fn shell_of(file: &str, start: &str) -> String {
 }
 
 /// Runs such commands in a folder with a plan, as CI does.
-fn ended(shop: &Workshop, shell: &str) -> Option<i32> {
+pub(crate) fn ended(shop: &Workshop, shell: &str, [within, base]: [&str; 2]) -> Option<i32> {
     let windage = Path::new(env!("CARGO_BIN_EXE_windage")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
     let mut bash = Command::new("bash");
     bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", shell]);
     bash.current_dir(shop.dir())
         .env("PATH", format!("{}:{path}", windage.display()));
-    bash.envs([("PLAN", "plan.toml"), ("WITHIN", "2s"), ("OUT", "out")]);
-    bash.envs([("UNDECIDED", "report"), ("GITHUB_STEP_SUMMARY", "summary")]);
+    bash.envs([("PLAN", "plan.toml"), ("WITHIN", within), ("OUT", "out")]);
+    bash.envs([
+        ("UNDECIDED", "report"),
+        ("BASE", base),
+        ("GITHUB_STEP_SUMMARY", "summary"),
+    ]);
     bash.output().unwrap().status.code()
 }
 
@@ -148,7 +152,11 @@ fn files_for_ci_end_as_the_check_does() {
     for shell in [&action, &job] {
         let shop = Workshop::new();
         shop.write("plan.toml", &plan(""));
-        assert_eq!(ended(&shop, shell), Some(2), "no budget: {shell}");
+        assert_eq!(
+            ended(&shop, shell, ["2s", ""]),
+            Some(2),
+            "no budget: {shell}"
+        );
     }
     for (shell, reports) in [
         (&action, &["out.xml", "summary"][..]),
@@ -156,7 +164,11 @@ fn files_for_ci_end_as_the_check_does() {
     ] {
         let shop = Workshop::new();
         shop.write("plan.toml", &plan(&budget("rss_peak", "0B")));
-        assert_eq!(ended(&shop, shell), Some(1), "exceeded: {shell}");
+        assert_eq!(
+            ended(&shop, shell, ["2s", ""]),
+            Some(1),
+            "exceeded: {shell}"
+        );
         for report in reports {
             let text = fs::read_to_string(shop.dir().join(report)).unwrap();
             assert!(text.contains("exceeded"), "{report}: {text}");

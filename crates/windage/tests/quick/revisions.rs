@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::budgets::{ended, shell_of};
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
@@ -37,7 +38,10 @@ fn serve(iterations: u32) -> String {
 fn repository() -> Workshop {
     let shop = Workshop::new();
     git(&shop, &["init", "--quiet", "--initial-branch", "main"]);
-    shop.write(".gitignore", "/serve\n/run-*\n/std*\n/windage-runs\n");
+    shop.write(
+        ".gitignore",
+        "/serve\n/run-*\n/std*\n/windage-runs\n/out*\n/summary\n",
+    );
     shop.write("plan.toml", &plan());
     for (iterations, tag) in [(0, "v1"), (25_000, "v2")] {
         shop.write("serve.in", &serve(iterations));
@@ -92,12 +96,24 @@ fn a_service_that_became_slower_exceeds_twice() {
 }
 
 #[test]
+fn the_action_shows_both_runs() {
+    let shop = repository();
+    let action = shell_of("action.yml", "run: |");
+    assert_eq!(ended(&shop, &action, ["8s", "v1"]), Some(1));
+    let read = |file: &str| fs::read_to_string(shop.dir().join(file)).unwrap();
+    let report = read("out.xml");
+    let failed = report.matches("<failure").count();
+    assert_eq!(failed, 2, "once in each run: {report}");
+    assert!(read("summary").contains("base v1"));
+}
+
+#[test]
 fn the_same_commit_is_within() {
     let shop = repository();
     let args = ["check", "plan.toml", "--base", "v1", "--head", "v1"];
     let end = ["--within", "8s", "--out", &shop.run, "--json"];
     let checked = shop.windage(&[&args[..], &end[..]].concat());
-    let document = checked.code(0).json();
+    let document = checked.code(0).says(&["the same commit"]).json();
     for budget in document["budgets"].as_array().unwrap() {
         assert_eq!(budget["verdict"], "within", "{budget}");
     }
