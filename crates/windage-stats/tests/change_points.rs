@@ -77,7 +77,7 @@ fn histories_without_a_change_have_hardly_any() {
         (Noise::Correlated(0.3), 1.0),
         (Noise::Correlated(0.6), 1.0),
         (Noise::Outliers, 1.0),
-        // The level really differs, and comes back: what no rule of this kind can tell apart.
+        // The level really differs, and comes back: what no rule of this kind can distinguish.
         (Noise::Days, f64::INFINITY),
     ];
     for (noise, at_most) in cells {
