@@ -60,8 +60,9 @@ pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
         if end - from < FEWEST {
             continue;
         }
-        if let Some(split) = change(&values[from..end], correlation(&values[..end])) {
-            start = from + split;
+        let known: Vec<usize> = starts.iter().map(|(at, _)| *at).collect();
+        if let Some(at) = change(&values[..end], from, &known) {
+            start = at;
             starts.push((start, end - 1));
         }
     }
@@ -81,21 +82,23 @@ pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
     found
 }
 
-/// The index at which the level of these values changes, if it does.
-fn change(values: &[f64], correlation: f64) -> Option<usize> {
+/// The index at which the level of these values changes after the index `from`, if it does. The
+/// changes before are known.
+fn change(values: &[f64], from: usize, known: &[usize]) -> Option<usize> {
     // A result that is far off must not look like a level. Equal values become exact zeros.
-    let near = pulled_in(&deviations(values));
-    let (_, statistic) = best_split(&near, FEWEST_OF_A_LEVEL)?;
-    let mut innovations = Innovations::of(&near, correlation);
+    let near = pulled_in(&deviations(&values[from..]));
+    let (split, statistic) = best_split(&near, FEWEST_OF_A_LEVEL)?;
+    let changes: Vec<usize> = known.iter().copied().chain([from + split]).collect();
+    let mut innovations = Innovations::of(&near, correlation(values, &changes));
     // The same values always give the same answer.
-    let mut random = ChaCha8Rng::seed_from_u64(values.len() as u64);
+    let mut random = ChaCha8Rng::seed_from_u64(near.len() as u64);
     let is_reached = (0..SERIES).any(|_| {
         innovations.values.shuffle(&mut random);
         let of_null = best_split(&innovations.series(), FEWEST_OF_A_LEVEL);
         of_null.is_some_and(|(_, of_null)| of_null >= statistic)
     });
     // A change that was found early has few values after it: fewer than the split was allowed.
-    let place = || best_split(&near, 1).map(|(at, _)| at);
+    let place = || best_split(&near, 1).map(|(split, _)| from + split);
     if is_reached { None } else { place() }
 }
 
@@ -158,14 +161,16 @@ impl Innovations {
 }
 
 /// The correlation of neighbours in a whole series, from how much farther apart values are that have
-/// one between them. Differences hardly depend on levels, which would follow correlated values and
-/// hide them.
-fn correlation(values: &[f64]) -> f64 {
+/// one between them. Unlike products, differences do not depend on the levels, which would follow
+/// correlated values and hide them; pairs on both sides of a change are left out.
+fn correlation(values: &[f64], changes: &[usize]) -> f64 {
     let apart = |lag: usize| {
-        let pairs = values.iter().zip(values.iter().skip(lag));
-        // Those across a change of level are far off.
-        let differences = pulled_in(&pairs.map(|(a, b)| b - a).collect::<Vec<_>>());
-        differences.iter().map(|of| of * of).sum::<f64>() / differences.len() as f64
+        let crosses = |to: usize| changes.iter().any(|at| (to + 1 - lag..=to).contains(at));
+        let squares: Vec<f64> = (lag..values.len())
+            .filter(|to| !crosses(*to))
+            .map(|to| (values[to] - values[to - lag]).powi(2))
+            .collect();
+        squares.iter().sum::<f64>() / squares.len().max(1) as f64
     };
     let found = match apart(1) {
         nearest if nearest > 0.0 => apart(2) / nearest - 1.0,
@@ -203,10 +208,11 @@ mod tests {
 
     #[test]
     fn a_change_far_beyond_the_scatter_is_found() {
-        let mut values = levels(&[(19, 50.0), (9, 90.0)]);
-        assert_eq!(change_points(&values).first().map(|of| of.at), Some(19));
-        values.truncate(24);
-        assert_eq!(change_points(&values).first().map(|of| of.at), Some(19));
+        let of_scatter = levels(&[(19, 50.0), (9, 90.0)]);
+        let of_three = (0..28).map(|i| f64::from(i % 3) + if i < 19 { 50.0 } else { 90.0 });
+        for values in [of_scatter, of_three.collect()] {
+            assert_eq!(change_points(&values).first().map(|of| of.at), Some(19));
+        }
     }
 
     #[test]

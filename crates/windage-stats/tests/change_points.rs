@@ -72,21 +72,33 @@ fn histories_without_a_change_have_hardly_any() {
     println!("false change points in {COMMITS} commits");
     let mut wrong = Vec::new();
     let cells = [
-        (Noise::Normal, 1.0),
-        (Noise::HeavyTails, 1.0),
-        (Noise::Correlated(0.3), 1.0),
-        (Noise::Correlated(0.6), 1.0),
-        (Noise::Outliers, 1.0),
-        // The level really differs, and comes back: what no rule of this kind can distinguish.
-        (Noise::Days, f64::INFINITY),
+        Noise::Normal,
+        Noise::HeavyTails,
+        Noise::Correlated(0.3),
+        Noise::Correlated(0.6),
+        Noise::Outliers,
     ];
-    for (noise, at_most) in cells {
-        let found = |seed| change_points(&results(noise, COMMITS, seed)).len();
-        let rate = (0..HISTORIES).map(found).sum::<usize>() as f64 / HISTORIES as f64;
+    for noise in cells {
+        let rate = false_changes(noise);
         println!("{noise:>18?}  {rate:.2}");
-        wrong.extend((rate > at_most).then_some((noise, rate)));
+        wrong.extend((rate > 1.0).then_some((noise, rate)));
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Change points of a history without a change, in the mean.
+fn false_changes(noise: Noise) -> f64 {
+    let found = |seed| change_points(&results(noise, COMMITS, seed)).len();
+    (0..HISTORIES).map(found).sum::<usize>() as f64 / HISTORIES as f64
+}
+
+/// A level that differs for some days, and comes back, is a change as far as values go: the guide
+/// says so.
+#[test]
+fn a_slower_machine_looks_like_a_change() {
+    let rate = false_changes(Noise::Days);
+    println!("a machine that is faster or slower for 5 to 15 commits at a time: {rate:.0}");
+    assert!((10.0..100.0).contains(&rate), "{rate}");
 }
 
 #[test]
@@ -94,11 +106,11 @@ fn a_change_is_found_within_five_commits() {
     println!("share of steps found within 5 commits, by their size in standard deviations");
     let cells = [
         (Noise::Normal, 4.0, 0.8),
-        (Noise::HeavyTails, 4.0, 0.0),
-        (Noise::Correlated(0.3), 4.0, 0.0),
-        (Noise::Outliers, 4.0, 0.0),
-        (Noise::Normal, 3.0, 0.0),
-        (Noise::Normal, 2.0, 0.0),
+        (Noise::HeavyTails, 4.0, 0.5),
+        (Noise::Correlated(0.3), 4.0, 0.2),
+        (Noise::Outliers, 4.0, 0.4),
+        (Noise::Normal, 3.0, 0.6),
+        (Noise::Normal, 2.0, 0.1),
     ];
     for (noise, step, at_least) in cells {
         let is_found = |seed: u64| {

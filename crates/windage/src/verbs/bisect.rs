@@ -29,7 +29,7 @@ use search::{Search, Verdict};
     Exit codes: 0 found · 2 usage · 3 no single commit could be named · 5 could not measure"
 )]
 pub(crate) struct BisectFlags {
-    /// A plan with budgets of a change: [[budget]] with of = \"change\".
+    /// A plan with budgets of a change: [[budget]] with of = "change".
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     /// A commit before the change, with which all others are compared.
