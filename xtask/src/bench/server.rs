@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
+use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
 use super::child::{self, Printed};
@@ -38,6 +39,13 @@ impl Running {
 
     pub(crate) fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// CPU of all its threads, including those that have ended.
+    pub(crate) fn cpu(&self) -> Result<Duration> {
+        let clock = clock_getcpuclockid(self.pid()).context("find a process's clock")?;
+        let time = clock_gettime(clock).context("read a process's clock")?;
+        Ok(time.into())
     }
 
     /// Writes a line to its standard input.

@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nix::time::{clock_getcpuclockid, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::bench::server::{Running, address_after, free_address};
@@ -88,9 +86,9 @@ impl OneByOne {
         let address = running.wait_until(|of| address_after("listening on ", &of.stdout()))?;
         let url = format!("http://{address}/");
         self.load(&url, "1s")?;
-        let before = cpu(&running)?;
+        let before = running.cpu()?;
         let load = self.load(&url, LASTS)?;
-        let spent = cpu(&running)? - before;
+        let spent = running.cpu()? - before;
         Ok(Reading {
             cpu_us_per_request: spent.as_secs_f64() * 1e6 / load.requests as f64,
             p99_us: load.response_time_us.p99,
@@ -105,11 +103,4 @@ impl OneByOne {
         let json = command::output(&mut load)?;
         serde_json::from_str(&json).with_context(|| format!("read {}", command::line(&load)))
     }
-}
-
-/// CPU of all its threads, including those that have ended.
-fn cpu(server: &Running) -> Result<Duration> {
-    let clock = clock_getcpuclockid(server.pid()).context("find a process's clock")?;
-    let time = clock_gettime(clock).context("read a process's clock")?;
-    Ok(time.into())
 }

@@ -4,7 +4,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use serde_json::Value;
 
@@ -150,9 +149,7 @@ impl Receiving {
 
     /// CPU of all its threads, including those that have ended.
     pub(super) fn cpu(&self) -> Result<Duration> {
-        let clock = clock_getcpuclockid(self.pid()).context("find a process's clock")?;
-        let time = clock_gettime(clock).context("read a process's clock")?;
-        Ok(time.into())
+        self.running.cpu()
     }
 
     pub(super) fn pid(&self) -> Pid {
