@@ -1,6 +1,6 @@
 //! The results of a run. Renderers show them; `wire` writes them as `analysis.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windage_model::{
     ArmId, Budget, BudgetVerdict, Claim, ClaimVerdict, CpuSource, Difference, Exchanges, Interval,
@@ -97,6 +97,24 @@ impl Analysis {
         let arms = self.regimes().flat_map(|of| &of.arms);
         let budgets = arms.flat_map(|arm| &arm.budgets);
         budgets.map(|budget| budget.verdict).max()
+    }
+
+    /// The places of budgets that are exceeded: the number of the load, of the arm, and of the budget
+    /// among those of the arm.
+    #[must_use]
+    pub fn exceeded_budgets(&self) -> BTreeSet<[usize; 3]> {
+        let of_arm = |place: [usize; 2], arm: &ArmAnalysis| {
+            let budgets = arm.budgets.iter().enumerate();
+            let exceeded = budgets.filter(|(_, of)| of.verdict == BudgetVerdict::Exceeded);
+            let places = exceeded.map(move |(number, _)| [place[0], place[1], number]);
+            places.collect::<Vec<_>>()
+        };
+        let loads = self.regimes().enumerate();
+        let arms = loads.flat_map(|(load, of)| {
+            let arms = of.arms.iter().enumerate();
+            arms.map(move |(arm, of)| ([load, arm], of))
+        });
+        arms.flat_map(|(place, arm)| of_arm(place, arm)).collect()
     }
 
     /// Under each load of the plan, this one first.

@@ -31,7 +31,7 @@ mod terminal;
 mod turns;
 mod warnings;
 
-pub use crate::ci::{annotations, bencher, benchmark_action, junit};
+pub use crate::ci::{annotations, bencher, benchmark_action, comment, junit};
 pub use crate::comparison::{
     comparison_csv, comparison_html, comparison_markdown, comparison_page_json, comparison_terminal,
 };

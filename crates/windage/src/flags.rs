@@ -143,6 +143,8 @@ pub(crate) enum ReportFormat {
     Junit,
     /// Budgets as annotations of a GitHub workflow.
     Annotations,
+    /// Budgets as Markdown for one comment on a pull request, with a mark to find it again.
+    Comment,
     /// Overheads as Bencher's adapter `json` reads them.
     Bencher,
     /// Overheads as github-action-benchmark's `customSmallerIsBetter` reads them.

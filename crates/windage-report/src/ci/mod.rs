@@ -1,6 +1,8 @@
-//! What CI reads: budgets as test cases or annotations, and overheads as metrics for trackers.
+//! What CI reads or shows: budgets as test cases, annotations or a comment, and overheads as metrics
+//! for trackers.
 
 mod annotations;
+mod comment;
 mod junit;
 mod trackers;
 
@@ -11,6 +13,7 @@ use crate::fact::one_line;
 use crate::{limit, number, sentences};
 
 pub use annotations::annotations;
+pub use comment::comment;
 pub use junit::junit;
 pub use trackers::{bencher, benchmark_action};
 

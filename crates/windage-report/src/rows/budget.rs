@@ -8,7 +8,7 @@ use crate::fact::one_line;
 use crate::{duration, limit, number, sentences};
 
 /// A table for each budget, with a row for each arm that it holds for.
-pub(super) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
+pub(crate) fn budget_tables(analysis: &Analysis) -> Vec<Table> {
     let mut budgets: Vec<&Budget> = Vec::new();
     for of in analysis.arms.iter().flat_map(|arm| &arm.budgets) {
         if !budgets.contains(&&of.budget) {

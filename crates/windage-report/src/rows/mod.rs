@@ -21,7 +21,7 @@ mod stages;
 
 use agents::{agent_details, agent_tables};
 pub(crate) use aspect::nothing;
-use budget::budget_tables;
+pub(crate) use budget::budget_tables;
 pub(crate) use by_rate::by_rate_table;
 use claim::claim_tables;
 pub(crate) use compact::changed_table;

@@ -1,7 +1,7 @@
 //! What CI reads.
 
-use windage_model::Soundness;
-use windage_report::{annotations, bencher, benchmark_action, junit};
+use windage_model::{BudgetVerdict, Soundness};
+use windage_report::{annotations, bencher, benchmark_action, comment, junit};
 
 use crate::fixtures;
 
@@ -10,6 +10,7 @@ fn a_run_with_budgets_of_every_verdict() {
     let runs = [fixtures::budgets()];
     insta::assert_snapshot!("ci_junit", junit(&runs).unwrap());
     insta::assert_snapshot!("ci_annotations", annotations(&runs));
+    insta::assert_snapshot!("ci_comment", comment(&runs));
     insta::assert_snapshot!("ci_bencher", bencher(&runs));
     insta::assert_snapshot!("ci_benchmark_action", benchmark_action(&runs));
 }
@@ -29,6 +30,7 @@ fn a_void_run_passes_nothing_and_has_no_figures() {
     );
     assert!(annotations(&runs).starts_with("::error "));
     assert_eq!(annotations(&runs).lines().count(), 1);
+    assert!(comment(&runs).contains(": no verdict\n"));
     assert_eq!(bencher(&runs), "{}\n");
     assert_eq!(benchmark_action(&runs), "[]\n");
 }
@@ -53,4 +55,32 @@ fn harmful_names_are_escaped() {
         "{cases}"
     );
     let _: serde_json::Value = serde_json::from_str(&bencher(&runs)).unwrap();
+    let shown = comment(&runs);
+    assert!(!shown.contains("<b>"), "{shown}");
+    assert_eq!(shown.lines().next().unwrap().matches("-->").count(), 1);
+}
+
+#[test]
+fn what_is_measured_again_has_to_be_exceeded_again() {
+    let first = fixtures::budgets();
+    let again = |verdict| {
+        let mut again = fixtures::budgets();
+        again.arms[2].budgets[0].verdict = verdict;
+        comment(&[first.clone(), again])
+    };
+    let table = [
+        (BudgetVerdict::Exceeded, "exceeded"),
+        (BudgetVerdict::Within, "undecided"),
+    ];
+    for (verdict, outcome) in table {
+        let shown = again(verdict);
+        let heading = format!("### {}: {outcome}\n", first.plan);
+        assert_eq!(shown.matches("### ").count(), 1, "{shown}");
+        assert!(shown.contains(&heading), "{heading}: {shown}");
+        assert!(shown.contains("Measured again"), "{shown}");
+    }
+    let mut within = fixtures::budgets();
+    within.arms[2].budgets.clear();
+    within.arms[3].budgets.clear();
+    assert!(comment(&[within]).contains(": within its budgets\n"));
 }

@@ -161,25 +161,16 @@ fn worst(measured: &Measured) -> Option<BudgetVerdict> {
     let is_missing =
         |of: &BudgetAnalysis| of.verdict == BudgetVerdict::Undecided && of.cost.is_err();
     let worst = analysis.worst_budget()?;
-    let is_known =
-        worst != BudgetVerdict::Undecided || !budgets(analysis).any(|(_, of)| is_missing(of));
+    let arms = analysis.regimes().flat_map(|load| &load.arms);
+    let mut budgets = arms.flat_map(|arm| &arm.budgets);
+    let is_known = worst != BudgetVerdict::Undecided || !budgets.any(is_missing);
     is_known.then_some(worst)
 }
 
-/// All budgets of a run, each with its place.
-fn budgets(analysis: &Analysis) -> impl Iterator<Item = ((usize, usize), &BudgetAnalysis)> {
-    let arms = analysis.arms.iter().enumerate();
-    arms.flat_map(|(arm, of)| {
-        let budgets = of.budgets.iter().enumerate();
-        budgets.map(move |(number, budget)| ((arm, number), budget))
-    })
-}
-
-/// The budgets that are exceeded.
-fn exceeded(measured: &Measured) -> BTreeSet<(usize, usize)> {
-    let all = measured.analysis().into_iter().flat_map(budgets);
-    let exceeded = all.filter(|(_, of)| of.verdict == BudgetVerdict::Exceeded);
-    exceeded.map(|(place, _)| place).collect()
+/// The places of the budgets that are exceeded.
+fn exceeded(measured: &Measured) -> BTreeSet<[usize; 3]> {
+    let analysis = measured.analysis();
+    analysis.map_or_else(BTreeSet::new, Analysis::exceeded_budgets)
 }
 
 /// Whether a run was measured to its end and may be used.
@@ -188,7 +179,7 @@ fn is_whole(measured: &Measured) -> bool {
 }
 
 /// What two runs say together, of which the first has exceeded these budgets.
-fn recurring(in_first: &BTreeSet<(usize, usize)>, again: &Measured) -> Option<BudgetVerdict> {
+fn recurring(in_first: &BTreeSet<[usize; 3]>, again: &Measured) -> Option<BudgetVerdict> {
     if !is_whole(again) {
         return worst(again);
     }

@@ -152,6 +152,7 @@ fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unr
         ReportFormat::Bpf => of_all(flags, |all| Ok(windage_report::bpf_csv(all)?)),
         ReportFormat::Junit => of_budgets(flags, |all| Ok(windage_report::junit(all)?)),
         ReportFormat::Annotations => of_budgets(flags, |all| Ok(windage_report::annotations(all))),
+        ReportFormat::Comment => of_budgets(flags, |all| Ok(windage_report::comment(all))),
         ReportFormat::Bencher => of_all(flags, |all| Ok(windage_report::bencher(all))),
         ReportFormat::BenchmarkAction => {
             of_all(flags, |all| Ok(windage_report::benchmark_action(all)))

@@ -1,6 +1,7 @@
 //! Budgets of plans, and `windage check`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -122,8 +123,9 @@ pub(crate) fn shell_of(file: &str, start: &str) -> String {
         .join(file);
     let text = fs::read_to_string(&file).unwrap();
     let (_, after) = text.split_once(start).unwrap();
-    let lines = after.lines().skip(1);
-    let of_block = lines.take_while(|line| line.starts_with("    "));
+    let (_, block) = after.split_once('\n').unwrap();
+    let indent = &block[..block.len() - block.trim_start().len()];
+    let of_block = block.lines().take_while(|line| line.starts_with(indent));
     let commands = of_block.map(|line| line.trim_start_matches("    - "));
     commands.collect::<Vec<_>>().join("\n")
 }
@@ -135,12 +137,14 @@ pub(crate) fn ended(shop: &Workshop, shell: &str, [within, base]: [&str; 2]) -> 
     let mut bash = Command::new("bash");
     bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", shell]);
     bash.current_dir(shop.dir())
-        .env("PATH", format!("{}:{path}", windage.display()));
+        .env("PATH", format!(".:{}:{path}", windage.display()));
     bash.envs([("PLAN", "plan.toml"), ("WITHIN", within), ("OUT", "out")]);
     bash.envs([
         ("UNDECIDED", "report"),
         ("BASE", base),
         ("GITHUB_STEP_SUMMARY", "summary"),
+        ("REPOSITORY", "we/shop"),
+        ("NUMBER", "12"),
     ]);
     bash.output().unwrap().status.code()
 }
@@ -159,7 +163,7 @@ fn files_for_ci_end_as_the_check_does() {
         );
     }
     for (shell, reports) in [
-        (&action, &["out.xml", "summary"][..]),
+        (&action, &["out.xml", "summary", "out.md"][..]),
         (&job, &["windage-check.xml"]),
     ] {
         let shop = Workshop::new();
@@ -174,4 +178,42 @@ fn files_for_ci_end_as_the_check_does() {
             assert!(text.contains("exceeded"), "{report}: {text}");
         }
     }
+}
+
+/// GitHub's command-line tool, which tells what it was asked, and knows these comments.
+fn gh(shop: &Workshop, comments: &str) {
+    shop.write("comments", comments);
+    let script = "#!/bin/sh\necho \"$@\" >> asked\ncase $* in *--paginate*) cat comments;; esac\n";
+    shop.write("gh", script);
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(shop.dir().join("gh"), executable).unwrap();
+}
+
+#[test]
+fn the_action_replaces_its_own_comment() {
+    let comment = shell_of("action.yml", "Comment on the pull request");
+    let (_, comment) = comment.split_once("run: |\n").unwrap();
+    let shop = Workshop::new();
+    gh(&shop, "");
+    assert_eq!(ended(&shop, comment, ["", ""]), Some(0));
+    assert!(!shop.dir().join("asked").exists(), "nothing was measured");
+
+    let asked_last = |comments: &str| {
+        gh(&shop, comments);
+        assert_eq!(ended(&shop, comment, ["", ""]), Some(0), "{comments}");
+        let asked = fs::read_to_string(shop.dir().join("asked")).unwrap();
+        asked.lines().last().unwrap().to_owned()
+    };
+    shop.write(
+        "out.md",
+        "<!-- windage check: small -->\n### small: exceeded\n",
+    );
+    let others = "7 Looks good.\n8 <!-- windage check: small_2 -->\n";
+    let new = "api repos/we/shop/issues/12/comments --field body=@out.md --silent";
+    assert_eq!(asked_last(""), new);
+    assert_eq!(asked_last(others), new);
+    let known = format!("{others}9 <!-- windage check: small -->\r\n");
+    let replaced =
+        "api --method PATCH repos/we/shop/issues/comments/9 --field body=@out.md --silent";
+    assert_eq!(asked_last(&known), replaced);
 }
