@@ -1,10 +1,10 @@
-// `windage serve`: the list of runs, one run, two runs compared, and a run in progress.
+// `windage serve`: the list of runs, one run, two runs compared, history, and a run in progress.
 
 import { readFileSync } from "node:fs";
 
 import type { Page } from "@playwright/test";
 
-import { barriers, drawn, expect, expectNarrow, expectPicture, lacking, open, percent, printed, ready, rowOf, standingStill, unfolded } from "./page";
+import { barriers, drawn, expect, expectNarrow, expectPart, expectPicture, lacking, open, percent, printed, ready, rowOf, standingStill, unfolded } from "./page";
 import { TWICE, compared, pageOf } from "./runs";
 import { asked, test } from "./serving";
 
@@ -141,6 +141,27 @@ test("two ticked runs are compared", async ({ watched: { page }, served }) => {
   await expect(list(page)).toBeVisible();
 });
 
+/** The history of the invented results of `serving.ts`. */
+const course = (page: Page) => page.locator("section").filter({ has: page.getByRole("heading", { name: "shop" }) });
+
+test("history shows the results of runs, and where their level changed", async ({ watched: { page }, served }) => {
+  await opened(page, served.at("/"));
+  await page.getByRole("link", { name: "History of results" }).click();
+  await arrived(page, "History");
+  await drawn(page);
+  const picture = course(page).getByRole("img", { name: "Cost over the baseline: CPU per request" });
+  await expect(picture).toBeVisible();
+  await expect(picture).toHaveAccessibleDescription(/zipkin: 40 results, the newest \+6\.2 % .*; no change of the level/);
+  await expect(course(page).getByRole("listitem").filter({ hasText: "2026-01-29, otel: up from +8.4 % to +11.2 %" })).toContainText(
+    "windage check PLAN --base 273456789 --head 283456789",
+  );
+  await expect(rowOf(course(page).getByRole("table", { name: "Newest results" }), "otel")).toContainText("393456789");
+
+  await page.getByLabel("Metric").selectOption("CPU per request");
+  await expect(page).toHaveURL(`${served.origin}/history/cpu_per_request`);
+  await expect(picture).toBeVisible();
+});
+
 test("nothing is shown without the token", async ({ watched: { page, complaints }, served }) => {
   const answer = await page.goto(`${served.origin}/`);
   expect(answer?.status()).toBe(401);
@@ -153,6 +174,7 @@ for (const [path, waitedFor] of [
   ["/", "20260113-090000-agents"],
   ["/runs/20260113-090000-agents", "agent costs 50.1 %"],
   [`/compare/${TWICE.join("/")}`, "sweep, two runs compared"],
+  ["/history", "otel: up from"],
 ] as const) {
   test(`the first picture is whole: ${path}`, async ({ watched: { page }, served }) => {
     // Whatever the script requests, is not answered.
@@ -162,7 +184,7 @@ for (const [path, waitedFor] of [
 }
 
 test("pages end under virtual time", ({ served }) => {
-  for (const path of ["/", "/runs/20260113-090000-agents", `/compare/${TWICE.join("/")}`]) {
+  for (const path of ["/", "/runs/20260113-090000-agents", `/compare/${TWICE.join("/")}`, "/history"]) {
     expect(printed(served.at(path)), path).toContain('data-ready="true"');
   }
 });
@@ -206,12 +228,16 @@ test("the list can be used by keyboard", async ({ watched: { page }, served }) =
 });
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`axe finds nothing serious: list and comparison, ${scheme}`, async ({ watched: { page }, served }) => {
+  test(`axe finds nothing serious: list, comparison and history, ${scheme}`, async ({ watched: { page }, served }) => {
     await page.emulateMedia({ colorScheme: scheme });
     await opened(page, served.at("/"));
     expect(await barriers(page, scheme)).toEqual([]);
     await page.goto(served.at(`/compare/${TWICE.join("/")}`));
     await arrived(page, "sweep, two runs compared");
+    await drawn(page);
+    expect(await barriers(page, scheme)).toEqual([]);
+    await page.goto(served.at("/history"));
+    await arrived(page, "History");
     await drawn(page);
     expect(await barriers(page, scheme)).toEqual([]);
   });
@@ -227,6 +253,10 @@ test("nothing is wider than a phone", async ({ watched: { page }, served }) => {
   await arrived(page, "sweep, two runs compared");
   await drawn(page);
   await expectNarrow(page, "comparison");
+  await page.goto(served.at("/history"));
+  await arrived(page, "History");
+  await drawn(page);
+  await expectNarrow(page, "history");
 });
 
 test.describe("pictures", () => {
@@ -238,6 +268,13 @@ test.describe("pictures", () => {
     // The directory differs each time.
     await page.locator("main > p > code, .problem").evaluateAll((places) => places.forEach((place) => (place.textContent = "somewhere")));
     await expectPicture(page, "list-light-1280");
+  });
+
+  test("the history", async ({ watched: { page }, served }) => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await open(page, served.at("/history"));
+    await drawn(page);
+    await expectPart(course(page), "history");
   });
 });
 

@@ -1,14 +1,14 @@
 // `windage serve` over the invented runs, with a run in progress among them.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { RunList } from "../src/dashboard/api";
 import { test as base } from "./page";
-import { WINDAGE, runs } from "./runs";
+import { WINDAGE, runs, windage } from "./runs";
 
 /** A running dashboard. */
 export interface Served {
@@ -29,6 +29,7 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
     async ({}, use) => {
       const directory = join(mkdtempSync(join(tmpdir(), "windage-serve-")), "runs");
       cpSync(runs(), directory, { recursive: true });
+      remember(directory);
       const server = spawn(WINDAGE, ["serve", directory, "--listen", "127.0.0.1:0", "--json", "--quiet"], { stdio: ["ignore", "pipe", "inherit"] });
       try {
         const { origin, search } = new URL((JSON.parse(await firstJson(server)) as { url: string }).url);
@@ -64,6 +65,25 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
     await use(new RegExp(`^(${served.origin.replaceAll(".", "\\.")}|data:|blob:)`));
   },
 });
+
+/** Gives a directory the results of runs that are gone: two arms over 40 days, of which one steps up on the 28th. */
+function remember(directory: string): void {
+  const columns = "plan,regime,arm,metric,started,run,commit,machine,windage,unit,estimate,low,high,launches,validity,is_primary";
+  const rows = Array.from({ length: 40 }, (_, day) =>
+    (["otel", "zipkin"] as const).map((arm) => {
+      const level = arm === "zipkin" ? 0.061 : day < 28 ? 0.084 : 0.112;
+      const estimate = level + (((day * 7) % 5) - 2) / 1000;
+      const started = new Date(Date.UTC(2026, 0, 1 + day)).toISOString().replace(".000", "");
+      const commit = `${String(day).padStart(2, "0")}3456789abc`;
+      const found = [estimate, estimate - 0.008, estimate + 0.008].map((share) => share.toFixed(4));
+      const validity = day % 13 === 5 ? "suspect" : "valid";
+      return ["shop", "", arm, "cpu_per_request", started, `run-${day}`, commit, "6502; 2 cores", "0.1.0", "share", ...found, 14, validity, true].join(",");
+    }),
+  );
+  const file = join(directory, "..", "history.csv");
+  writeFileSync(file, [columns, ...rows.flat(), ""].join("\n"));
+  windage("history", directory, "--import", file);
+}
 
 /** Asks a process to end and waits for that; returns its status. */
 export async function asked(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {

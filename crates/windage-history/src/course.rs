@@ -3,6 +3,7 @@
 use windage_stats::{change_points, difference};
 
 use crate::Row;
+use crate::row::DIRTY;
 
 /// Results of one arm in one metric on one machine, in order of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +23,18 @@ pub struct Change<'a> {
     pub before: f64,
     /// The mean of the new level.
     pub after: f64,
+}
+
+impl Change<'_> {
+    /// The commits on both sides, to measure them at once: shortened hashes. `None` where one is
+    /// unknown or had uncommitted changes.
+    #[must_use]
+    pub fn commits(self) -> Option<[String; 2]> {
+        let are_two = self.last.is_of_commit()
+            && self.first.is_of_commit()
+            && self.last.commit != self.first.commit;
+        are_two.then(|| [self.last, self.first].map(Row::short_commit))
+    }
 }
 
 /// The courses of rows that are sorted by series and time, as [`History::rows`](crate::History::rows)
@@ -57,7 +70,7 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn row_of(self, name: &str) -> Option<&'a Row> {
         let is_it = |row: &&Row| {
-            let commit = row.commit.trim_end_matches("-dirty");
+            let commit = row.commit.trim_end_matches(DIRTY);
             let is_commit = !name.is_empty() && !commit.is_empty();
             row.run == name || is_commit && (commit.starts_with(name) || name.starts_with(commit))
         };

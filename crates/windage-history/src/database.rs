@@ -82,6 +82,13 @@ pub fn open_database(path: &Path, kind: DatabaseKind) -> Result<Connection, Unus
     }
 }
 
+/// A database that is not kept.
+pub(crate) fn memory_database(kind: DatabaseKind) -> Result<Connection, Unusable> {
+    let connection = Connection::open_in_memory()?;
+    make(&connection, kind)?;
+    Ok(connection)
+}
+
 /// Whether the file is a database with another application id. Links are refused by SQLite.
 fn is_foreign(path: &Path, application_id: i32) -> io::Result<bool> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());

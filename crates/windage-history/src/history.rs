@@ -8,10 +8,12 @@ use std::time::UNIX_EPOCH;
 use rusqlite::{Connection, named_params, params};
 use thiserror::Error;
 
-use crate::database::{DatabaseKind, Unusable, open_database};
+use crate::database::{DatabaseKind, Unusable, memory_database, open_database};
 use crate::document;
 use crate::row::Row;
 
+/// The database's name in a directory of runs.
+pub const FILE_NAME: &str = "history.sqlite";
 const KIND: DatabaseKind = DatabaseKind {
     application_id: i32::from_be_bytes(*b"wndh"),
     version: 1,
@@ -115,6 +117,31 @@ impl History {
         })
     }
 
+    /// Opens the database of a directory of runs. Where none can be written, rows are kept in memory.
+    ///
+    /// # Errors
+    /// When the file is no history.
+    pub fn of_directory(directory: &Path) -> Result<History, HistoryError> {
+        let path = directory.join(FILE_NAME);
+        let in_memory = || {
+            let connection = memory_database(KIND).map_err(|why| unusable(&path, why))?;
+            Ok(History {
+                connection,
+                path: path.clone(),
+            })
+        };
+        if is_run(directory) {
+            return in_memory();
+        }
+        match History::open(&path) {
+            Err(HistoryError::Unusable {
+                why: Unusable::Access(_),
+                ..
+            }) => in_memory(),
+            opened => opened,
+        }
+    }
+
     /// Reads the runs of a directory, and of its folders, that are new or changed. Rows of runs that
     /// are no longer there stay. `progress` gets the number of each run and of all.
     ///
@@ -125,7 +152,9 @@ impl History {
         directory: &Path,
         mut progress: impl FnMut(usize, usize),
     ) -> Result<Found, HistoryError> {
-        let runs = runs_in(directory).map_err(|why| HistoryError::Runs {
+        // The same from wherever it is read.
+        let runs = directory.canonicalize().and_then(|path| runs_in(&path));
+        let runs = runs.map_err(|why| HistoryError::Runs {
             path: directory.to_owned(),
             why,
         })?;
@@ -242,6 +271,19 @@ impl History {
                 })
             })?;
             rows.collect()
+        };
+        read().map_err(|error| unusable(&self.path, error.into()))
+    }
+
+    /// The metrics that rows have, in order of their names.
+    ///
+    /// # Errors
+    /// When the database can't be read.
+    pub fn metrics(&self) -> Result<Vec<String>, HistoryError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let all = "SELECT DISTINCT metric FROM row ORDER BY metric";
+            let mut select = self.connection.prepare(all)?;
+            select.query_map((), |row| row.get(0))?.collect()
         };
         read().map_err(|error| unusable(&self.path, error.into()))
     }

@@ -10,9 +10,11 @@ mod course;
 mod database;
 mod document;
 mod history;
+mod json;
 mod row;
 
 pub use course::{Change, Course, courses};
 pub use database::{DatabaseKind, Unusable, open_database};
-pub use history::{Found, History, HistoryError, Which};
+pub use history::{FILE_NAME, Found, History, HistoryError, Which};
+pub use json::to_json;
 pub use row::Row;

@@ -2,6 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Characters of a commit that are shown.
+const SHORT: usize = 9;
+/// After the hash of a commit that had uncommitted changes.
+pub(crate) const DIRTY: &str = "-dirty";
+/// Characters of a time that are the day.
+const DAY: usize = "2026-01-01".len();
+
 /// What one run found for one arm in one metric, compared with the baseline.
 ///
 /// Its fields are the columns of the CSV.
@@ -56,6 +63,27 @@ impl Row {
             ..
         } = self;
         [plan, regime, arm, metric, machine, unit]
+    }
+
+    /// The day on which the run began, in UTC.
+    #[must_use]
+    pub fn day(&self) -> &str {
+        self.started.get(..DAY).unwrap_or(&self.started)
+    }
+
+    /// The beginning of the commit's hash, and whether there were uncommitted changes.
+    #[must_use]
+    pub fn short_commit(&self) -> String {
+        let (hash, mark) = match self.commit.strip_suffix(DIRTY) {
+            Some(hash) => (hash, DIRTY),
+            None => (self.commit.as_str(), ""),
+        };
+        hash.get(..SHORT).unwrap_or(hash).to_owned() + mark
+    }
+
+    /// Whether its commit can be checked out and be measured again.
+    pub(crate) fn is_of_commit(&self) -> bool {
+        !self.commit.is_empty() && !self.commit.ends_with(DIRTY)
     }
 
     /// Whether its figures are numbers in order, and what identifies it is there.

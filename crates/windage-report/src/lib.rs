@@ -15,6 +15,7 @@ mod duration;
 mod fact;
 mod facts;
 mod guide;
+mod history;
 mod limit;
 mod markdown;
 pub mod number;
@@ -40,6 +41,7 @@ pub use crate::fact::one_line;
 pub use crate::guide::{
     GuideError, GuideOptions, guide, summary_of_runs, summary_of_runs_markdown,
 };
+pub use crate::history::{history_amount, history_label, history_scale};
 pub use crate::markdown::markdown;
 pub use crate::page::{
     DASHBOARD_POLICY, FlameGraph, PageSource, SCRIPT, STYLE, Sent, dashboard_html, flame_graphs,

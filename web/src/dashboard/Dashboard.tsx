@@ -1,4 +1,4 @@
-// The pages of `windage serve`: all runs of a directory, one run, or two runs compared.
+// The pages of `windage serve`: all runs of a directory, one run, two runs compared, or the history of results.
 
 import type { ComponentChild } from "preact";
 import { useEffect } from "preact/hooks";
@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import type { Embedded } from "../embedded";
 import { Guard } from "../report/Guard";
 import { ComparePage } from "./ComparePage";
+import { HistoryPage } from "./HistoryPage";
 import { RunPage } from "./RunPage";
 import { Runs } from "./Runs";
 import { type First, first } from "./request";
@@ -30,6 +31,8 @@ function pageOf(sent: First): ComponentChild {
       return <RunPage name={route.name} first={sent} />;
     case "compare":
       return <ComparePage a={route.a} b={route.b} first={sent} />;
+    case "history":
+      return <HistoryPage metric={route.metric} first={sent} />;
     default:
       return instead("There is no such page.");
   }

@@ -27,6 +27,7 @@ export function Runs({ first }: { first: First }) {
         {answer.runs.length} in <code>{answer.directory}</code>
         {answer.reading > 0 && <span role="status">; {answer.reading} are still being read</span>}
       </p>
+      <p><a href={address({ page: "history", metric: null })}>History of results</a></p>
       {error && <p role="alert" class="alert">{error}</p>}
       <Connection hearing={error ? "fine" : hearing} />
       {answer.runs.length === 0 ? (

@@ -3,6 +3,7 @@
 import type { Soundness } from "../analysis";
 import type { ComparisonDocument } from "../comparison";
 import type { PageDocument, RunState } from "../document";
+import type { Scale } from "../figure/format";
 
 /** The runs in a directory, the newest first. */
 export interface RunList {
@@ -47,6 +48,52 @@ export interface RunProgress {
   events: { at_s: number; text: string }[];
 }
 
+/** The course of results over runs. */
+export interface HistoryDocument {
+  /** The metric of all charts; null for each plan's first. */
+  metric: string | null;
+  /** Those that there are. */
+  metrics: { name: string; label: string }[];
+  charts: HistoryChart[];
+  /** How many runs can't be read. */
+  unreadable: number;
+}
+
+/** The arms of a plan under one load on one machine, in one metric. */
+export interface HistoryChart {
+  plan: string;
+  /** Empty for a plan with only one. */
+  load: string;
+  machine: string;
+  /** The metric's name within a sentence. */
+  label: string;
+  scale: Scale;
+  arms: HistoryArm[];
+}
+
+export interface HistoryArm {
+  arm: string;
+  /** How many results there are. */
+  runs: number;
+  /** The newest of them, in order of time. */
+  results: HistoryResult[];
+  /** Changes of the level among these. */
+  changes: { started: string; before: number; after: number; text: string; command: string | null }[];
+}
+
+/** What one run found. */
+export interface HistoryResult {
+  started: string;
+  run: string;
+  /** Shortened; empty if unknown. */
+  commit: string;
+  estimate: number;
+  low: number | null;
+  high: number | null;
+  validity: Soundness;
+  text: string;
+}
+
 /** Why there is no answer, in a sentence. */
 export class Refused extends Error {}
 
@@ -69,6 +116,12 @@ async function reason(answer: Response): Promise<string> {
 
 /** All runs. */
 export const runs = (signal: AbortSignal) => get<RunList>("/api/runs", signal);
+
+/** The history of a metric, or of each plan's first. */
+export function history(metric: string | null, signal: AbortSignal): Promise<HistoryDocument> {
+  const query = metric === null ? "" : `?${new URLSearchParams({ metric })}`;
+  return get<HistoryDocument>(`/api/history${query}`, signal);
+}
 
 /** One run's document. */
 export const page = (name: string, signal: AbortSignal) => get<PageDocument>(`${ofRun(name)}/page`, signal);

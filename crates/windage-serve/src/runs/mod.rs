@@ -7,6 +7,7 @@ mod guard;
 mod index;
 mod live;
 mod news;
+mod past;
 mod progress;
 mod routes;
 mod row;
@@ -29,6 +30,7 @@ use catalog::Catalog;
 use documents::Documents;
 use guard::Guard;
 use live::Live;
+use past::Past;
 use routes::Assets;
 use token::Token;
 
@@ -79,6 +81,7 @@ struct Served {
     catalog: Arc<Catalog>,
     documents: Arc<Documents>,
     live: Live,
+    past: Arc<Past>,
     assets: Assets,
 }
 
@@ -104,7 +107,7 @@ impl RunsServer {
         let address = listener.local_addr().map_err(listen)?;
         let token = Token::random().map_err(RunsError::Random)?;
         let catalog = Catalog::start(&found, &shown).map_err(RunsError::Thread)?;
-        let served = Arc::new(Served::of(Arc::clone(&catalog)));
+        let served = Arc::new(Served::of(&found, Arc::clone(&catalog)));
         let guard = Guard {
             listening: address,
             token: token.clone(),
@@ -139,9 +142,10 @@ impl RunsServer {
 }
 
 impl Served {
-    fn of(catalog: Arc<Catalog>) -> Served {
+    fn of(directory: &Path, catalog: Arc<Catalog>) -> Served {
         Served {
             catalog,
+            past: Arc::new(Past::of(directory)),
             documents: Arc::default(),
             live: Live::default(),
             assets: Assets::new(),

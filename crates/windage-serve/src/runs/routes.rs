@@ -43,11 +43,14 @@ pub(crate) fn router(served: Arc<Served>, admitting: Guard) -> Router {
         .route("/", get(page_of_all))
         .route("/runs/{name}", get(page_of_run))
         .route("/compare/{a}/{b}", get(page_of_two))
+        .route("/history", get(page_of_history))
+        .route("/history/{metric}", get(page_of_history))
         .route("/assets/windage.js", get(script))
         .route("/assets/windage.css", get(style))
         // Browsers request it and log an error when it is missing.
         .route("/favicon.ico", get(async || nothing()))
         .route("/api/runs", get(list))
+        .route("/api/history", get(history))
         .route("/api/events", get(list_events))
         .route("/api/runs/{name}/page", get(page))
         .route("/api/runs/{name}/analysis.json", get(analysis))
@@ -92,6 +95,16 @@ async fn page_of_two(
         )),
     };
     with_document("comparison", made, &asked).await
+}
+
+async fn page_of_history(
+    State(served): State<Arc<Served>>,
+    metric: Option<Path<String>>,
+    asked: HeaderMap,
+) -> Response {
+    let metric = metric.map(|Path(metric)| metric);
+    let made = served.past.document(metric).await.map_err(unreadable);
+    with_document("history", made, &asked).await
 }
 
 /// A page that has its first document in it, or the reason why it has none.
@@ -169,6 +182,21 @@ async fn report(State(served): State<Arc<Served>>, name: Named, asked: HeaderMap
 async fn run_events(State(served): State<Arc<Served>>, name: Named, asked: HeaderMap) -> Answer {
     let (name, _) = find(&served, name).await?;
     Ok(news::of_run(&served, &name, &asked).await)
+}
+
+/// Which history.
+#[derive(Deserialize)]
+struct OfMetric {
+    metric: Option<String>,
+}
+
+async fn history(
+    State(served): State<Arc<Served>>,
+    Query(OfMetric { metric }): Query<OfMetric>,
+    asked: HeaderMap,
+) -> Answer {
+    let made = served.past.document(metric).await.map_err(unreadable)?;
+    Ok(of_document(&made, &asked, JSON).await)
 }
 
 /// The runs to compare.

@@ -529,3 +529,93 @@ async fn a_thousand_runs_are_listed_at_once() {
     let again = Shop::open(&shelf).get("/api/runs").await.json();
     assert_eq!(again, list, "nothing is read with an index");
 }
+
+/// What `windage run` writes at its end, as far as history reads it.
+fn analysis(day: u32, estimate: f64) -> String {
+    serde_json::json!({
+        "windage": "0.1.0", "run": format!("202601{day:02}-000000-shop"), "plan": "shop",
+        "started": format!("2026-01-{day:02}T00:00:00Z"), "regime": null,
+        "host": {"cpu_model": "6502", "cpus_online": 2}, "primary": "cpu_per_request",
+        "validity": {"verdict": "valid", "reasons": []}, "other_loads": [], "arms": [
+            {"id": "otel", "role": "treatment", "versions": {"commit": format!("{day:02}3456789abc")},
+             "metrics": {
+                "cpu_per_request": {"unit": "us", "rounds": 14, "validity": {"verdict": "valid"},
+                    "relative": {"estimate": estimate, "low": estimate - 0.01, "high": estimate + 0.01},
+                    "difference": null},
+                "rss_peak": {"unit": "bytes", "rounds": 14, "validity": {"verdict": "suspect"},
+                    "relative": null, "difference": {"estimate": 1.2e7, "low": null, "high": null}}}}],
+    })
+    .to_string()
+}
+
+#[tokio::test]
+async fn history_is_that_of_the_directory() {
+    let shelf = Shelf::new();
+    let runs = shelf.path();
+    for day in 1..=24 {
+        let run = runs.join(format!("run{day}"));
+        fs::create_dir(&run).unwrap();
+        fs::write(run.join("manifest.json"), "{}").unwrap();
+        let level = if day < 15 { 0.084 } else { 0.126 };
+        let estimate = level + f64::from(day % 3) / 1000.0;
+        fs::write(run.join("analysis.json"), analysis(day, estimate)).unwrap();
+    }
+    let shop = Shop::open(&shelf);
+    let page = shop.get("/api/history").await.json();
+    let [chart] = &page["charts"].as_array().unwrap()[..] else {
+        panic!("{page}");
+    };
+    assert_eq!(chart["plan"], "shop");
+    assert_eq!(chart["scale"]["unit"], "%");
+    let arm = &chart["arms"][0];
+    assert_eq!(arm["arm"], "otel");
+    assert_eq!(arm["runs"], 24);
+    assert_eq!(arm["results"][2]["text"], "+8.4 % (+7.4 to +9.4)");
+    let changes = arm["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(
+        changes[0]["text"],
+        "2026-01-15, otel: up from +8.5 % to +12.7 %"
+    );
+    let command = "windage check PLAN --base 143456789 --head 153456789";
+    assert_eq!(changes[0]["command"], command);
+    let names: Vec<_> = page["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| &of["name"])
+        .collect();
+    assert_eq!(names, ["cpu_per_request", "rss_peak"]);
+
+    let of_memory = shop.get("/api/history?metric=rss_peak").await.json();
+    let found = &of_memory["charts"][0]["arms"][0]["results"][0];
+    assert_eq!(found["text"], "+12.0 MB");
+    assert_eq!(found["validity"], "suspect");
+    let none = shop.get("/api/history?metric=nothing").await.json();
+    assert_eq!(none["charts"], serde_json::json!([]));
+
+    for path in ["/history", "/history/rss_peak"] {
+        let page = shop.get(path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        assert!(page.text().contains("data-kind=\"history\""), "{path}");
+    }
+    assert!(
+        runs.join(windage_history::FILE_NAME).is_file(),
+        "as `windage history` keeps it"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_history_is_left_alone() {
+    let shelf = Shelf::new();
+    let file = shelf.path().join(windage_history::FILE_NAME);
+    fs::write(&file, "a shopping list").unwrap();
+    let answer = Shop::open(&shelf).get("/api/history").await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(
+        answer.text().contains("history.sqlite"),
+        "{}",
+        answer.text()
+    );
+    assert_eq!(fs::read_to_string(file).unwrap(), "a shopping list");
+}

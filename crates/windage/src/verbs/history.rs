@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use windage_history::{Course, Found, History, HistoryError, Which, courses};
+use windage_history::{Course, FILE_NAME, Found, History, HistoryError, Which, courses, to_json};
 use windage_model::Metric;
 use windage_record::RUNS;
 
@@ -17,8 +17,6 @@ use crate::message;
 
 mod shown;
 
-/// The database's name in the directory of runs.
-const FILE_NAME: &str = "history.sqlite";
 /// How long reading may take before it says how far it is.
 const QUIET_FOR: Duration = Duration::from_secs(2);
 
@@ -153,7 +151,10 @@ fn shown(flags: &HistoryFlags) -> Result<String, Unshown> {
     let since = flags.since.as_deref().map(|name| Since::of(name, &courses));
     let since = since.transpose()?;
     Ok(match flags.json {
-        true => format!("{:#}\n", shown::document(&courses, &found, since.as_ref())),
+        true => format!(
+            "{:#}\n",
+            to_json(&courses, &found, since.as_ref().map(|since| &*since.of))
+        ),
         false => shown::text(&courses, flags.rows, since.as_ref()),
     })
 }

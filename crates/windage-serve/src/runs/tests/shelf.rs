@@ -156,7 +156,7 @@ impl Shop {
     pub(super) fn open(shelf: &Shelf) -> Shop {
         let shown = shelf.path().display().to_string();
         let catalog = Catalog::start(shelf.path(), &shown).unwrap();
-        let served = Arc::new(Served::of(Arc::clone(&catalog)));
+        let served = Arc::new(Served::of(shelf.path(), Arc::clone(&catalog)));
         let guard = Guard {
             listening: SocketAddr::from(([127, 0, 0, 1], 9470)),
             token: Token::of_tests(),

@@ -1,19 +1,10 @@
-//! History for people and for programs.
+//! History for people.
 
 use comfy_table::{CellAlignment, Table, TableStyle};
-use serde_json::{Value, json};
-use windage_history::{Change, Course, Found, Row};
-use windage_model::Metric;
-use windage_report::number::Scale;
+use windage_history::{Change, Course, Row};
+use windage_report::{history_amount, history_label};
 
 use super::Since;
-
-/// Characters of a commit that are shown.
-const SHORT: usize = 9;
-/// After the hash of a commit that had uncommitted changes.
-const DIRTY: &str = "-dirty";
-/// Characters of a time that are the day.
-const DAY: usize = "2026-01-01".len();
 
 /// Courses as tables, and below them where they change.
 pub(super) fn text(courses: &[Course<'_>], all_rows: bool, since: Option<&Since>) -> String {
@@ -70,8 +61,8 @@ fn newest(courses: &[Course<'_>], since: Option<&Since>) -> String {
             label(row),
             course.rows.len().to_string(),
             found(row),
-            commit(row),
-            day(row).to_owned(),
+            row.short_commit(),
+            row.day().to_owned(),
         ];
         table.add_row(cells.into_iter().chain(creep));
     }
@@ -87,8 +78,8 @@ fn every_row(course: &Course<'_>) -> String {
     for row in course.rows {
         let is_first = firsts.iter().any(|first| std::ptr::eq(*first, row));
         table.add_row([
-            day(row).to_owned(),
-            commit(row),
+            row.day().to_owned(),
+            row.short_commit(),
             found(row),
             row.launches.to_string(),
             row.validity.clone(),
@@ -131,16 +122,11 @@ fn changes(courses: &[Course<'_>]) -> String {
 }
 
 fn change(change: Change<'_>) -> String {
-    let Change {
-        last,
-        first,
-        before,
-        after,
-    } = change;
+    let (first, before, after) = (change.first, change.before, change.after);
     let direction = if after > before { "up" } else { "down" };
     let mut text = format!(
         "  {}  {}, {}, {}, {} from {} to {}\n",
-        day(first),
+        first.day(),
         first.plan,
         first.arm,
         label(first),
@@ -148,12 +134,9 @@ fn change(change: Change<'_>) -> String {
         cost(first, before, None),
         cost(first, after, None),
     );
-    let is_clean = |row: &Row| !row.commit.is_empty() && !row.commit.ends_with(DIRTY);
-    if is_clean(last) && is_clean(first) && last.commit != first.commit {
+    if let Some([base, head]) = change.commits() {
         text += &format!(
-            "      to measure both at once: windage check PLAN --base {} --head {}\n",
-            commit(last),
-            commit(first),
+            "      to measure both at once: windage check PLAN --base {base} --head {head}\n"
         );
     }
     text
@@ -164,99 +147,13 @@ fn found(row: &Row) -> String {
     cost(row, row.estimate, row.low.zip(row.high))
 }
 
-/// An amount in a row's unit: "+22.7 % (+22.0 to +23.0)".
+/// "+22.7 % (+22.0 to +23.0)".
 fn cost(row: &Row, estimate: f64, ends: Option<(f64, f64)>) -> String {
-    let (low, high) = ends.unwrap_or((estimate, estimate));
-    let signed = |value: f64, written: String| match value >= 0.0 {
-        true => format!("+{written}"),
-        false => written,
-    };
-    let (point, end): (String, Box<dyn Fn(f64) -> String>) = match row.unit.as_str() {
-        "share" => {
-            let percent = |value: f64| format!("{:+.1}", value * 100.0).replace('-', "−");
-            (percent(estimate) + " %", Box::new(percent))
-        }
-        _ => {
-            let unit = Metric::from_name(&row.metric).map(Metric::unit);
-            let scale = unit.map(|unit| Scale::fitting(unit, [estimate, low, high]));
-            let with_unit =
-                scale.map_or_else(|| estimate.to_string(), |scale| scale.with_unit(estimate));
-            let bare = move |value: f64| {
-                signed(
-                    value,
-                    scale.map_or_else(|| value.to_string(), |scale| scale.bare(value)),
-                )
-            };
-            (signed(estimate, with_unit), Box::new(bare))
-        }
-    };
-    match ends {
-        Some((low, high)) => format!("{point} ({} to {})", end(low), end(high)),
-        None => point,
-    }
+    history_amount(&row.unit, &row.metric, estimate, ends)
 }
 
 fn label(row: &Row) -> String {
-    match Metric::from_name(&row.metric) {
-        Some(metric) => metric.label().to_owned(),
-        None => row.metric.clone(),
-    }
-}
-
-fn commit(row: &Row) -> String {
-    let (hash, mark) = match row.commit.strip_suffix(DIRTY) {
-        Some(hash) => (hash, DIRTY),
-        None => (row.commit.as_str(), ""),
-    };
-    hash.get(..SHORT).unwrap_or(hash).to_owned() + mark
-}
-
-fn day(row: &Row) -> &str {
-    row.started.get(..DAY).unwrap_or(&row.started)
-}
-
-/// For programs.
-pub(super) fn document(courses: &[Course<'_>], found: &Found, since: Option<&Since>) -> Value {
-    let of_course = |course: &Course<'_>| {
-        let row = course.newest();
-        let changes = course.changes().into_iter().map(|change| {
-            json!({
-                "commit": change.first.commit,
-                "run": change.first.run,
-                "started": change.first.started,
-                "last_commit": change.last.commit,
-                "before": change.before,
-                "after": change.after,
-            })
-        });
-        let creep = since.and_then(|since| course.creep_since(&since.of));
-        json!({
-            "plan": row.plan,
-            "regime": (!row.regime.is_empty()).then_some(&row.regime),
-            "arm": row.arm,
-            "metric": row.metric,
-            "machine": row.machine,
-            "unit": row.unit,
-            "rows": course.rows,
-            "changes": changes.collect::<Vec<_>>(),
-            "since": creep.map(|(estimate, low, high)| json!({
-                "estimate": estimate, "low": low, "high": high,
-            })),
-        })
-    };
-    let unreadable = found
-        .unreadable
-        .iter()
-        .map(|(path, why)| json!({ "path": path.to_string_lossy(), "why": why }));
-    json!({
-        "courses": courses.iter().map(of_course).collect::<Vec<_>>(),
-        "runs": {
-            "read": found.read,
-            "known": found.known,
-            "without_analysis": found.without_analysis,
-            "unreadable": unreadable.collect::<Vec<_>>(),
-        },
-    })
+    history_label(&row.metric).to_owned()
 }
 
 #[cfg(test)]
@@ -329,7 +226,7 @@ mod tests {
             changes(&courses).contains("windage check")
         };
         assert!(proposes(|_| {}));
-        assert!(!proposes(|first| first.commit += DIRTY));
+        assert!(!proposes(|first| first.commit += "-dirty"));
         assert!(!proposes(|first| first.commit.clear()));
         assert!(!proposes(|first| first.commit = "143456789abc".to_owned()));
     }
