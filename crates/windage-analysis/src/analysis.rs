@@ -274,10 +274,13 @@ pub struct BudgetAnalysis {
     /// The budget.
     pub budget: Budget,
     /// What it costs, as a share of the baseline or in the metric's unit, as the limit; less than
-    /// zero if it saves. Its ends are bounds of that confidence on one side each.
+    /// zero if it saves. Or the arm's own figure. Its ends are bounds of that confidence on one side each.
     pub cost: Result<Interval, Missing>,
     /// The verdict.
     pub verdict: BudgetVerdict,
+    /// Whether the lower bound is above the limit from which on there is a warning, and the budget is
+    /// not exceeded.
+    pub warns: bool,
     /// The number of launches that a verdict needs; `None` when there are as many.
     pub launches_needed: Option<usize>,
     /// Further measuring time until it is decided, in seconds; `None` when it is, and when the cost

@@ -8,8 +8,11 @@ use windage_model::{
 };
 use windage_stats::{Confidence, VerdictRule};
 
-use crate::compare::{Comparison, Rules};
-use crate::conclude::{absolute_at, difference, launches_needed, relative_at, time_until};
+use crate::compare::{Comparison, Counts, Rules};
+use crate::conclude::{
+    absolute_at, difference, fewest_launches, interval, launches_needed, relative_at,
+    settling_factor, time_until,
+};
 use crate::family::Comparisons;
 use crate::monitor::is_of_another_sequence;
 use crate::run::Run;
@@ -24,40 +27,55 @@ pub(crate) fn of_arm(
 ) -> Vec<BudgetAnalysis> {
     let all = run.records.manifest.budgets.iter();
     let held = all.filter(|budget| budget.arms.contains(&arm));
+    let of_cost = |budget: &Budget, of: Option<&Comparison>| {
+        let found = Cost::of(
+            run,
+            arm,
+            of,
+            budget.metric,
+            budget.limit(),
+            budget.confidence,
+        );
+        judged(budget, found, || time_needed_s(budget, of?, run.rules))
+    };
     let judged = |budget: &Budget| match budget.of {
-        BudgetOf::Cost => judged(run, arm, budget, comparisons.get(&budget.metric)),
-        BudgetOf::Change => judged(run, arm, budget, change(run, arm).as_ref()),
+        BudgetOf::Cost => of_cost(budget, comparisons.get(&budget.metric)),
+        BudgetOf::Change => of_cost(budget, change(run, arm).as_ref()),
+        BudgetOf::Own => {
+            let of = comparisons.get(&budget.metric);
+            let found = Cost::own(run, of, budget.confidence);
+            judged(budget, found, || own_time_needed_s(budget, of?, run.rules))
+        }
     };
     held.map(judged).collect()
 }
 
 fn judged(
-    run: &Run<'_>,
-    arm: ArmIndex,
     budget: &Budget,
-    of: Option<&Comparison>,
+    found: Cost,
+    time_needed_s: impl FnOnce() -> Option<f64>,
 ) -> BudgetAnalysis {
-    let at_most = budget.limit();
-    let found = Cost::of(run, arm, of, budget.metric, at_most, budget.confidence);
-    let limit = at_most.value();
-    let verdict = match found.bounds() {
+    let limit = budget.limit().value();
+    let bounds = found.bounds();
+    let verdict = match bounds {
         Some((_, high)) if high <= limit => BudgetVerdict::Within,
         Some((low, _)) if low > limit => BudgetVerdict::Exceeded,
         _ => BudgetVerdict::Undecided,
     };
     let is_open = verdict == BudgetVerdict::Undecided && found.is_settled;
+    let warning = budget.warn_above.zip(bounds);
     BudgetAnalysis {
         budget: budget.clone(),
-        time_needed_s: of
-            .filter(|_| is_open)
-            .and_then(|of| time_needed_s(budget, of, run.rules)),
+        time_needed_s: if is_open { time_needed_s() } else { None },
         launches_needed: found.launches_needed,
         cost: found.cost,
+        warns: verdict != BudgetVerdict::Exceeded
+            && warning.is_some_and(|(limit, (low, _))| low > limit.value()),
         verdict,
     }
 }
 
-/// What an arm costs, with bounds on one side each.
+/// What an arm costs, or its own figure, with bounds on one side each.
 pub(crate) struct Cost {
     /// On the scale of the limit, or why there is none.
     pub(crate) cost: Result<Interval, Missing>,
@@ -96,6 +114,28 @@ impl Cost {
         }
     }
 
+    /// The arm's own figure.
+    fn own(run: &Run<'_>, of: Option<&Comparison>, confidence: f64) -> Cost {
+        let rules = run.rules;
+        let own = of.and_then(|of| of.own.as_ref());
+        let launches_needed = own.and_then(|own| {
+            let needed = fewest_launches(rules);
+            (own.launches < needed).then_some(needed)
+        });
+        let is_of_another = |own| rules.sequence && is_of_another_sequence(run, own);
+        let cost = own.zip(of).ok_or(Missing::NoValue).and_then(|(own, of)| {
+            let found = interval(own, both_sides(confidence), rules);
+            let found = found.ok_or(Missing::UnboundedSequence)?;
+            let counts = of.counts.map(Counts::of_arm_alone);
+            Ok(counts.map_or(found, |counts| counts.widened(found)))
+        });
+        Cost {
+            is_settled: launches_needed.is_none() && !own.is_some_and(is_of_another),
+            launches_needed: launches_needed.filter(|_| cost.is_ok()),
+            cost,
+        }
+    }
+
     /// Both bounds; `None` where they decide nothing.
     pub(crate) fn bounds(&self) -> Option<(f64, f64)> {
         let cost = self.cost.as_ref().ok().filter(|_| self.is_settled)?;
@@ -119,6 +159,19 @@ fn on_the_side_of_cost(metric: Metric, found: Interval) -> Interval {
 /// The confidence of the interval whose ends are bounds of this confidence.
 fn both_sides(confidence: f64) -> Confidence {
     Confidence::of(2.0 * confidence - 1.0).unwrap_or(Confidence::P90)
+}
+
+/// The same of a budget for the arm's own figure.
+fn own_time_needed_s(budget: &Budget, of: &Comparison, rules: Rules) -> Option<f64> {
+    let at = both_sides(budget.confidence);
+    let rule = VerdictRule {
+        low: f64::NEG_INFINITY,
+        high: budget.limit().value(),
+        beyond: at,
+        between: at,
+    };
+    let factor = settling_factor(of.own.as_ref()?, rules.sequence, rule)?;
+    Some((factor - 1.0) * rules.pace.whole_s?)
 }
 
 /// Further measuring time until the budget is decided, in seconds, if the cost stays as it is.

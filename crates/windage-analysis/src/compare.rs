@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Order, Warning};
-use windage_stats::{Launches, TwoLevel, TwoLevelError, UnitKind, mean_error, two_level, unpaired};
+use windage_model::{ArmIndex, Interval, Order, Warning};
+use windage_stats::{
+    Confidence, Launches, TwoLevel, TwoLevelError, UnitKind, mean_error, proportion,
+    proportion_difference, two_level, unpaired,
+};
 
 use crate::blocks::{Blocks, Logs, Pair, Reading};
 use crate::scatter::{self, Pace};
@@ -28,6 +31,8 @@ pub(crate) struct Comparison {
     pub(crate) baseline: Option<f64>,
     /// The arm's own figure, descriptive.
     pub(crate) arm: Option<f64>,
+    /// The arm's own figure over launches; `None` where it is not known by launch.
+    pub(crate) own: Option<TwoLevel>,
     /// The location of log ratios (or of plain differences) with its scatter.
     pub(crate) location: Result<TwoLevel, TwoLevelError>,
     /// Whether `location` is of log ratios.
@@ -35,6 +40,9 @@ pub(crate) struct Comparison {
     /// The location of differences in the metric's unit, over launches; `None` for a single launch,
     /// and where `location` is of differences itself.
     pub(crate) absolute: Option<TwoLevel>,
+    /// The counts of which the metric is a share: its interval is no narrower than theirs, because
+    /// equal counts in several launches do not make a share exact.
+    pub(crate) counts: Option<Counts>,
     /// The effect on totals by launch, where the metric is one: then intervals come from it.
     pub(crate) totals: Option<TotalEffect>,
     /// Windows of the arm that were used.
@@ -55,9 +63,11 @@ impl Comparison {
         *self = Comparison {
             baseline: None,
             arm: None,
+            own: None,
             location: Err(TwoLevelError::NoValues),
             scale: self.scale,
             absolute: None,
+            counts: None,
             totals: None,
             windows: 0,
             rounds: 0,
@@ -65,6 +75,48 @@ impl Comparison {
             ratios: Ratios::new(),
             warnings: Vec::new(),
         };
+    }
+}
+
+/// How often something happened to an arm and to the baseline, and out of how many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    pub(crate) arm: [u64; 2],
+    /// `None` where it can't happen to the baseline.
+    pub(crate) baseline: Option<[u64; 2]>,
+}
+
+impl Counts {
+    /// For the arm's own share.
+    pub(crate) fn of_arm_alone(self) -> Counts {
+        Counts {
+            baseline: None,
+            ..self
+        }
+    }
+
+    /// The interval, widened to that of the counts.
+    pub(crate) fn widened(self, found: Interval) -> Interval {
+        let at = Confidence::of(found.confidence).unwrap_or(Confidence::P95);
+        match self.extent(at) {
+            Some((below, above)) => Interval {
+                low: found.low.min(found.estimate - below),
+                high: found.high.max(found.estimate + above),
+                ..found
+            },
+            None => found,
+        }
+    }
+
+    /// How far the difference extends below and above its estimate.
+    fn extent(self, at: Confidence) -> Option<(f64, f64)> {
+        let [hits, of] = self.arm;
+        if let Some(baseline) = self.baseline {
+            return proportion_difference(self.arm, baseline, at);
+        }
+        let (low, high) = proportion(hits, of, at)?;
+        let share = hits as f64 / of as f64;
+        Some((share - low, high - share))
     }
 }
 
@@ -90,9 +142,11 @@ pub(crate) fn by_window(
     let of_both = Comparison {
         baseline: blocks.mean(ArmIndex::BASELINE, reading),
         arm: blocks.mean(arm, reading),
+        own: own(&blocks.by_launch(arm, reading)),
         location: Err(TwoLevelError::NoValues),
         scale: Scale::LogRatio,
         absolute: None,
+        counts: None,
         totals: None,
         windows: blocks.windows_with(arm, reading),
         rounds: 0,
@@ -221,12 +275,14 @@ pub(crate) fn by_launch(
     Comparison {
         baseline: mean(baseline.values().copied()),
         arm: mean(arm.values().copied()),
+        own: own(arm),
         rounds: launches.len(),
         location: two_level(&launches),
         absolute: match scale {
             Scale::LogRatio => two_level(&differences).ok().filter(|of| of.launches > 1),
             Scale::Difference => None,
         },
+        counts: None,
         totals: None,
         scale,
         windows,
@@ -234,6 +290,15 @@ pub(crate) fn by_launch(
         ratios: Ratios::new(),
         warnings: Vec::new(),
     }
+}
+
+/// The mean of an arm's own figures, of which there is one a launch; `None` with fewer than two.
+pub(crate) fn own(by_launch: &BTreeMap<u32, f64>) -> Option<TwoLevel> {
+    let mut launches = Launches::default();
+    for &figure in by_launch.values() {
+        launches.push(vec![figure], 0.0);
+    }
+    two_level(&launches).ok().filter(|of| of.launches > 1)
 }
 
 /// The location of differences in the metric's unit: each launch's ratio, times the baseline's mean

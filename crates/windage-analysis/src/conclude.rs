@@ -63,16 +63,21 @@ pub(crate) fn conclude(
 /// The number of launches from which on the interval keeps its coverage; `None` when there are as
 /// many.
 pub(crate) fn launches_needed(of: &Comparison, rules: Rules) -> Option<usize> {
-    let least = match rules.sequence {
-        true => FEWEST_LAUNCHES_TO_STOP,
-        false => FEWEST_LAUNCHES,
-    };
+    let least = fewest_launches(rules);
     let (launches, needed) = match &of.totals {
         Some(totals) => (of.rounds, totals.relative.launches_needed().max(least)),
         // Attachments of agents count as launches.
         None => (of.location.as_ref().ok()?.launches, least),
     };
     (launches < needed).then_some(needed)
+}
+
+/// The number of launches below which no interval keeps its coverage.
+pub(crate) fn fewest_launches(rules: Rules) -> usize {
+    match rules.sequence {
+        true => FEWEST_LAUNCHES_TO_STOP,
+        false => FEWEST_LAUNCHES,
+    }
 }
 
 /// The difference with its interval, or why there is none.
@@ -97,7 +102,7 @@ pub(crate) fn difference(
         Ok(location) => {
             let found = match (&of.totals, of.scale) {
                 (Some(totals), _) => difference_of_totals(totals, of.rounds, rules),
-                (None, Scale::Difference) => plain_difference(location, of.rounds, rules),
+                (None, Scale::Difference) => plain_difference(of, location, rules),
                 (None, Scale::LogRatio) => ratio_difference(location, of, rules),
             };
             if let Some(found) = found {
@@ -126,8 +131,19 @@ pub(crate) fn absolute_at(of: &Comparison, at: Confidence, rules: Rules) -> Opti
     match (&of.totals, of.scale) {
         (Some(totals), _) => interval_of(&totals.difference, of.rounds, at, rules),
         (None, Scale::LogRatio) => interval(of.absolute.as_ref()?, at, rules),
-        (None, Scale::Difference) => interval(of.location.as_ref().ok()?, at, rules),
+        (None, Scale::Difference) => plain_interval(of, of.location.as_ref().ok()?, at, rules),
     }
+}
+
+/// The interval of a metric that is compared by differences.
+fn plain_interval(
+    of: &Comparison,
+    location: &TwoLevel,
+    at: Confidence,
+    rules: Rules,
+) -> Option<Interval> {
+    let found = interval(location, at, rules)?;
+    Some(of.counts.map_or(found, |counts| counts.widened(found)))
 }
 
 /// An effect on totals with its interval; `None` when that is unbounded.
@@ -180,7 +196,7 @@ fn in_family(
         let confidence = confidence.simultaneous(seat.comparisons);
         match of.scale {
             Scale::LogRatio => relative_at(of, confidence, rules),
-            Scale::Difference => interval(of.location.as_ref().ok()?, confidence, rules),
+            Scale::Difference => absolute_at(of, confidence, rules),
         }
     };
     let interval = at(Confidence::P95)?;
@@ -213,11 +229,11 @@ fn ratio_difference(location: &TwoLevel, of: &Comparison, rules: Rules) -> Optio
     })
 }
 
-fn plain_difference(location: &TwoLevel, rounds: usize, rules: Rules) -> Option<Difference> {
-    let found = interval(location, Confidence::P95, rules)?;
+fn plain_difference(of: &Comparison, location: &TwoLevel, rules: Rules) -> Option<Difference> {
+    let found = plain_interval(of, location, Confidence::P95, rules)?;
     let method = if rules.sequence {
         found.method
-    } else if location.launches > rounds {
+    } else if location.launches > of.rounds {
         Method::MeanByAttachment
     } else if location.launches == 1 && location.blocks > 1 {
         Method::MeanWithinLaunch
@@ -316,7 +332,11 @@ pub(crate) fn time_until(
 }
 
 /// By what factor a run must be longer for a rule on log ratios to decide.
-fn settling_factor(location: &TwoLevel, sequence: bool, rule: VerdictRule) -> Option<f64> {
+pub(crate) fn settling_factor(
+    location: &TwoLevel,
+    sequence: bool,
+    rule: VerdictRule,
+) -> Option<f64> {
     if sequence {
         let units = &location.units;
         let standard_deviation = units.standard_deviation();

@@ -7,7 +7,8 @@ use windage_record::LaunchArmEnd;
 
 use crate::agents::of_agents;
 use crate::blocks::Reading;
-use crate::compare::{Comparison, Scale, by_launch, by_window};
+use crate::compare::{Comparison, Counts, Scale, by_launch, by_window};
+use crate::fidelity;
 use crate::ledger::Ledger;
 use crate::phases::starts_and_ends;
 use crate::run::Run;
@@ -95,10 +96,7 @@ fn pace(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
                 Metric::GeneratorCpuPerRequest,
                 compare(Reading::GeneratorCpuUs),
             ),
-            (
-                Metric::ErrorsPerRequest,
-                summed_by_launch(run, arm, Windows::failed_share),
-            ),
+            (Metric::ErrorsPerRequest, errors(run, arm)),
             (
                 Metric::ContextSwitchesPerRequest,
                 summed_by_launch(run, arm, Windows::context_switches_per_request),
@@ -149,6 +147,17 @@ fn of_reading(run: &Run<'_>, arm: ArmIndex, reading: Reading) -> Comparison {
     found
 }
 
+fn errors(run: &Run<'_>, arm: ArmIndex) -> Comparison {
+    let counts = |of| run.records.windows.failed(of);
+    Comparison {
+        counts: Some(Counts {
+            arm: counts(arm),
+            baseline: Some(counts(ArmIndex::BASELINE)),
+        }),
+        ..summed_by_launch(run, arm, Windows::failed_share)
+    }
+}
+
 /// A metric from sums over the windows of a launch; the baseline's may be zero.
 fn summed_by_launch(
     run: &Run<'_>,
@@ -185,12 +194,13 @@ fn per_launch(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
         Metric::WireBytesPerRequest,
         compare(&|of| wire_bytes_per_request(run, of), Scale::Difference),
     );
+    let mut metrics = vec![wire_bytes];
+    metrics.extend(fidelity::lost(run, arm).map(|lost| (Metric::TelemetryLost, lost)));
     if run.records.ledgers.shares_with_baseline(arm) {
         // The same processes have the same memory and were started once.
-        return vec![wire_bytes];
+        return metrics;
     }
-    let mut metrics = vec![
-        wire_bytes,
+    metrics.extend([
         (
             Metric::RssSteady,
             compare(&|of| run.records.windows.rss_bytes(of), Scale::LogRatio),
@@ -203,7 +213,7 @@ fn per_launch(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
             Metric::Pss,
             compare(&ended(|a| a.pss_bytes), Scale::LogRatio),
         ),
-    ];
+    ]);
     metrics.extend(starts_and_ends(run, arm));
     metrics
 }
@@ -215,4 +225,37 @@ fn wire_bytes_per_request(run: &Run<'_>, of: ArmIndex) -> BTreeMap<u32, f64> {
         .filter(|d| d.arm == of && d.completed_requests > 0)
         .map(|d| (d.launch, d.wire_bytes as f64 / d.completed_requests as f64))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::fixture;
+    use crate::quantiles::Finished;
+
+    /// Plans refuse a limit in per cent of a baseline that may be zero.
+    #[test]
+    fn metrics_are_compared_by_differences_where_there_is_no_ratio() {
+        let mut run = fixture::records(4);
+        run.manifest.arms[2].expected = Some(windage_record::Expected {
+            spans_per_request: Some(1.0),
+            ..windage_record::Expected::default()
+        });
+        let records = run.gathered();
+        let run = Run::new(&records, Finished::nothing(), Finished::nothing());
+        let compared = comparisons(&run, ArmIndex(2));
+        let by_difference = |of: &Comparison| of.scale == Scale::Difference;
+        for (metric, of) in &compared {
+            assert_eq!(
+                by_difference(of),
+                metric.has_no_ratio(),
+                "{}",
+                metric.as_str()
+            );
+        }
+        let seen: BTreeSet<Metric> = compared.iter().map(|(metric, _)| *metric).collect();
+        assert!(seen.contains(&Metric::ErrorsPerRequest), "{seen:?}");
+    }
 }

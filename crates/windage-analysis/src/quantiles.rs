@@ -12,7 +12,7 @@ use windage_model::{ArmIndex, Metric, Order};
 use windage_record::Times;
 use windage_stats::{Launches, two_level};
 
-use crate::compare::{Comparison, Scale};
+use crate::compare::{Comparison, Scale, mean, own};
 use crate::merged_times::Gathered;
 
 /// Answers required beyond a quantile in each stretch, on its nearer side.
@@ -96,6 +96,7 @@ impl Gatherer {
             quantile,
             gathering: Stretch::of_arms(arms),
             ratios: vec![BTreeMap::new(); arms],
+            own_ns: vec![BTreeMap::new(); arms],
         };
         let reported = quantiles.metrics.map(|(metric, at)| (at, Some(metric)));
         let further = further.iter().map(|at| (*at, None));
@@ -257,10 +258,12 @@ impl Finished {
         Comparison {
             baseline: self.figure_us(ArmIndex::BASELINE, track.quantile),
             arm: self.figure_us(arm, track.quantile),
+            own: own(&track.own_us(arm)),
             rounds: launches.len(),
             location: two_level(&launches),
             scale: Scale::LogRatio,
             absolute: None,
+            counts: None,
             totals: None,
             windows,
             scatter: None,
@@ -293,11 +296,13 @@ struct Track {
     quantile: f64,
     /// Since the last stretch was closed.
     gathering: Stretch,
-    /// By arm.
+    /// Ratios to the baseline, by arm.
     ratios: Vec<OfLaunches>,
+    /// Quantiles of the same stretches, by arm.
+    own_ns: Vec<OfLaunches>,
 }
 
-/// Log ratios by launch, in the order of their stretches.
+/// Values by launch, in the order of their stretches.
 type OfLaunches = BTreeMap<u32, Vec<f64>>;
 
 impl Track {
@@ -334,18 +339,27 @@ impl Track {
         }
     }
 
-    /// Adds each arm's quantile as a log ratio to the baseline's.
+    /// Adds each arm's quantile, and as a log ratio to the baseline's.
     fn compare(&mut self, stretch: &Stretch, launch: u32) {
         // A time of zero has no logarithm; one nanosecond is close enough.
-        let log = |times: &Gathered| (times.at_quantile(self.quantile).max(1) as f64).ln();
+        let own_ns = |times: &Gathered| times.at_quantile(self.quantile).max(1) as f64;
         let baseline = stretch.by_arm.first().filter(|times| !times.is_empty());
-        let Some(baseline) = baseline.map(log) else {
+        let Some(baseline) = baseline.map(own_ns) else {
             return;
         };
         for (arm, times) in stretch.present() {
-            let ratio = log(times) - baseline;
+            let own_ns = own_ns(times);
+            let ratio = (own_ns / baseline).ln();
             self.ratios[arm].entry(launch).or_default().push(ratio);
+            self.own_ns[arm].entry(launch).or_default().push(own_ns);
         }
+    }
+
+    /// The mean over the stretches of each launch.
+    fn own_us(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
+        let launches = self.own_ns[arm.get()].iter();
+        let means = launches.filter_map(|(launch, ns)| Some((*launch, mean(ns.iter().copied())?)));
+        means.map(|(launch, ns)| (launch, ns / 1e3)).collect()
     }
 }
 

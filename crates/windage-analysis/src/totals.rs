@@ -13,7 +13,7 @@ use windage_stats::{TwoLevel, TwoLevelError, UnitKind, Units};
 
 use crate::VarianceComponents;
 use crate::blocks::Reading as BlockReading;
-use crate::compare::{Comparison, Ratios, Scale, by_window, in_unit, mean};
+use crate::compare::{Comparison, Ratios, Scale, by_window, in_unit, mean, own};
 use crate::ledger::Ledger;
 use crate::metrics::{deferred_offset, with_deferred};
 use crate::run::Run;
@@ -378,11 +378,13 @@ pub(crate) fn compare(
     Comparison {
         baseline: baseline_us,
         arm: arm_us,
+        own: own(arm),
         location: totals.as_ref().map(as_log_ratio).map_err(|why| match why {
             TotalsError::OneLaunch => TwoLevelError::OneValue,
             _ => TwoLevelError::NoValues,
         }),
         absolute: totals.as_ref().ok().map(|of| located(&of.difference)),
+        counts: None,
         totals: totals.ok(),
         scale: Scale::LogRatio,
         windows: measured,

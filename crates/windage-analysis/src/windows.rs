@@ -318,6 +318,17 @@ impl Windows {
         })
     }
 
+    /// Failed requests of an arm, and how many were sent.
+    pub(crate) fn failed(&self, arm: ArmIndex) -> [u64; 2] {
+        let launches = self.of_launch.range((arm, 0)..=(arm, u32::MAX));
+        launches.fold([0, 0], |[failed, sent], (_, of)| {
+            [
+                failed.saturating_add(of.failed),
+                sent.saturating_add(of.sent),
+            ]
+        })
+    }
+
     /// The mean resident memory of an arm, in bytes, by launch.
     pub(crate) fn rss_bytes(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
         self.by_launch(arm, |l| {

@@ -2,7 +2,7 @@
 
 use crate::{ArmIndex, Metric};
 
-/// The most that arms may cost in a metric, over the baseline.
+/// The most that arms may cost in a metric over the baseline, or have themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
     /// What is limited.
@@ -13,6 +13,8 @@ pub struct Budget {
     pub arms: Vec<ArmIndex>,
     /// The limit.
     pub at_most: Limit,
+    /// From where on a cost is a warning that is not above the limit; on the same scale.
+    pub warn_above: Option<Limit>,
     /// Another limit for some time.
     pub overridden: Option<Override>,
     /// How sure a verdict must be: the confidence of a bound on one side, above 0.5 and below 1.
@@ -38,23 +40,28 @@ pub enum BudgetOf {
     /// How much more it costs at one revision than at another; of the baseline, how much more the
     /// service itself takes.
     Change,
+    /// The arm's own figure, whatever the baseline's is.
+    Own,
 }
 
 impl BudgetOf {
+    /// All of them.
+    pub const ALL: [BudgetOf; 3] = [BudgetOf::Cost, BudgetOf::Change, BudgetOf::Own];
+
     /// The word used in files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             BudgetOf::Cost => "cost",
             BudgetOf::Change => "change",
+            BudgetOf::Own => "own",
         }
     }
 
     /// What a word means.
     #[must_use]
     pub fn from_name(name: &str) -> Option<BudgetOf> {
-        let mut all = [BudgetOf::Cost, BudgetOf::Change].into_iter();
-        all.find(|of| of.as_str() == name)
+        BudgetOf::ALL.into_iter().find(|of| of.as_str() == name)
     }
 }
 
@@ -99,7 +106,8 @@ pub struct Override {
     pub until: String,
 }
 
-/// The limit of a cost. For a metric of which more is better, the cost is what is lost.
+/// The limit of a cost, or of an arm's own figure. For a metric of which more is better, the cost is what
+/// is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// So many per cent of the baseline.

@@ -23,7 +23,7 @@ impl Claim {
     pub fn is_comparable(&self) -> bool {
         match self.says.figure() {
             Limit::Percent(_) => true,
-            Limit::InUnit(_) => matches!(self.metric.unit(), Unit::Bytes | Unit::One),
+            Limit::InUnit(_) => matches!(self.metric.unit(), Unit::Bytes | Unit::One | Unit::Share),
         }
     }
 }

@@ -11,8 +11,10 @@ pub enum Unit {
     Cores,
     /// Bytes.
     Bytes,
-    /// A plain count, such as errors per request.
+    /// A plain count, such as page faults per request.
     One,
+    /// A share of one, such as errors per request; shown in per cent.
+    Share,
     /// Seconds.
     Seconds,
     /// Nanoseconds.
@@ -28,7 +30,7 @@ impl Unit {
             Unit::PerSecond => "1/s",
             Unit::Cores => "cores",
             Unit::Bytes => "bytes",
-            Unit::One => "1",
+            Unit::One | Unit::Share => "1",
             Unit::Seconds => "s",
             Unit::Nanoseconds => "ns",
         }
@@ -107,6 +109,40 @@ macro_rules! metrics {
     };
 }
 
+impl Metric {
+    /// Whether there is no ratio to the baseline, because its figure is or may be zero.
+    #[must_use]
+    pub fn has_no_ratio(self) -> bool {
+        use Metric::{
+            AgentAttachCpu, AgentAttachTime, AgentCpu, AgentCpuPerRequest, AgentRssPeak,
+            AgentRssSteady, BpfNsPerRequest, BpfRunsPerRequest, ContextSwitchesPerRequest,
+            CpuDeferred, CpuIdle, ErrorsPerRequest, FlushCpu, FlushTime,
+            KernelThreadsCpuPerRequest, PageFaultsPerRequest, TelemetryLost, WireBytesPerRequest,
+        };
+        matches!(
+            self,
+            AgentAttachCpu
+                | AgentAttachTime
+                | AgentCpu
+                | AgentCpuPerRequest
+                | AgentRssPeak
+                | AgentRssSteady
+                | BpfNsPerRequest
+                | BpfRunsPerRequest
+                | ContextSwitchesPerRequest
+                | CpuDeferred
+                | CpuIdle
+                | ErrorsPerRequest
+                | FlushCpu
+                | FlushTime
+                | KernelThreadsCpuPerRequest
+                | PageFaultsPerRequest
+                | TelemetryLost
+                | WireBytesPerRequest
+        )
+    }
+}
+
 metrics! {
     /// CPU that the subject uses per request: all CPU of a launch, deferred work and the idle CPU at
     /// the plan's rate included, divided by its requests.
@@ -159,13 +195,15 @@ metrics! {
     /// Proportional set size of the subject, read once per round.
     Pss = "pss", "PSS", Bytes, Lower;
     /// Share of requests that failed or got a status of 400 and above.
-    ErrorsPerRequest = "errors_per_request", "errors per request", One, Lower;
+    ErrorsPerRequest = "errors_per_request", "errors per request", Share, Lower;
     /// How often a thread of the subject was given a core, per request.
     ContextSwitchesPerRequest = "context_switches_per_request", "context switches per request", One, Lower;
     /// Page faults of the subject, minor and major, per request.
     PageFaultsPerRequest = "page_faults_per_request", "page faults per request", One, Lower;
     /// Bytes of telemetry that the subject sent per request, as on the wire.
     WireBytesPerRequest = "wire_bytes_per_request", "wire bytes per request", Bytes, Lower;
+    /// Share of the telemetry expected by the plan that did not arrive.
+    TelemetryLost = "telemetry_lost", "telemetry lost", Share, Lower;
     /// From the launch of the service until it was ready.
     StartupTime = "startup_time", "start-up", Seconds, Lower;
     /// CPU of the subject from its launch until it was ready.

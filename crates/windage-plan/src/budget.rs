@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windage_model::{Budget, Limit, LoadModel, Metric, Unit};
+use windage_model::{Budget, BudgetOf, Limit, LoadModel, Metric, Unit};
 
 use crate::{Plan, units};
 
@@ -37,7 +37,11 @@ pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
     let trimmed = text.trim();
     if let Some(percent) = trimmed.strip_suffix('%') {
         let percent = units::decimal(percent.trim_end());
-        return percent.map(Limit::Percent).ok_or_else(|| wrong(unit, text));
+        let limit = percent.map(|percent| match unit {
+            Unit::Share => Limit::InUnit(percent / 100.0),
+            _ => Limit::Percent(percent),
+        });
+        return limit.ok_or_else(|| wrong(unit, text));
     }
     let nanoseconds = || {
         let duration = units::parse_duration(trimmed).ok()?;
@@ -57,15 +61,19 @@ pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
         Unit::Cores => trimmed
             .strip_suffix("cores")
             .and_then(|number| units::decimal(number.trim_end())),
-        Unit::One => units::decimal(trimmed),
+        Unit::One | Unit::Share => units::decimal(trimmed),
     };
     found.map(Limit::InUnit).ok_or_else(|| wrong(unit, text))
 }
 
-/// Reads the limit of a metric, which may be one that has no share of a baseline.
-pub(crate) fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
+/// Reads the limit of what a budget limits, which may have no share of a baseline.
+pub(crate) fn limit_of(of: BudgetOf, metric: Metric, text: &str) -> Result<Limit, String> {
     match parse(metric.unit(), text) {
-        Ok(Limit::Percent(_)) if has_no_ratio(metric) => Err(format!(
+        Ok(Limit::Percent(_)) if of == BudgetOf::Own => Err(format!(
+            "an arm's own figure is no share of the baseline's: give an amount, such as \"{}\"",
+            example(metric.unit())
+        )),
+        Ok(Limit::Percent(_)) if metric.has_no_ratio() => Err(format!(
             "the baseline's {} is or may be zero, so there is no share of it: give an amount, such as \"{}\"",
             metric.as_str(),
             example(metric.unit())
@@ -76,7 +84,11 @@ pub(crate) fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
 
 fn wrong(unit: Unit, text: &str) -> String {
     let example = example(unit);
-    format!("`{text}` is not a limit such as \"5%\" of the baseline, or \"{example}\"")
+    let of_baseline = match unit {
+        Unit::Share => "",
+        _ => "\"5%\" of the baseline, or ",
+    };
+    format!("`{text}` is not a limit such as {of_baseline}\"{example}\"")
 }
 
 fn example(unit: Unit) -> &'static str {
@@ -88,6 +100,7 @@ fn example(unit: Unit) -> &'static str {
         Unit::PerSecond => "100/s",
         Unit::Cores => "0.05cores",
         Unit::One => "0.01",
+        Unit::Share => "0.1%",
     }
 }
 
@@ -110,31 +123,8 @@ pub(crate) fn print(unit: Unit, limit: Limit) -> String {
         Unit::Bytes => format!("{value}B"),
         Unit::PerSecond => units::print_rate(value),
         Unit::Cores => format!("{value}cores"),
-        Unit::One => format!("{value}"),
+        Unit::One | Unit::Share => format!("{value}"),
     }
-}
-
-/// Whether a metric is a difference only: its baseline is or may be zero.
-fn has_no_ratio(metric: Metric) -> bool {
-    use Metric::{
-        AgentAttachCpu, AgentAttachTime, AgentCpu, AgentCpuPerRequest, AgentRssPeak,
-        AgentRssSteady, BpfNsPerRequest, BpfRunsPerRequest, CpuDeferred, CpuIdle,
-        KernelThreadsCpuPerRequest,
-    };
-    matches!(
-        metric,
-        AgentAttachCpu
-            | AgentAttachTime
-            | AgentCpu
-            | AgentCpuPerRequest
-            | AgentRssPeak
-            | AgentRssSteady
-            | BpfNsPerRequest
-            | BpfRunsPerRequest
-            | CpuDeferred
-            | CpuIdle
-            | KernelThreadsCpuPerRequest
-    )
 }
 
 /// Whether a metric can have a budget under a load: it is measured in every arm, and neither the
@@ -175,6 +165,8 @@ mod tests {
             (Unit::PerSecond, "100/s", Some(InUnit(100.0))),
             (Unit::Cores, "0.05cores", Some(InUnit(0.05))),
             (Unit::One, "0.01", Some(InUnit(0.01))),
+            (Unit::Share, "0.5 %", Some(InUnit(0.005))),
+            (Unit::Share, "0.01", Some(InUnit(0.01))),
             (Unit::Microseconds, "12", None),
             (Unit::Microseconds, "16MiB", None),
             (Unit::Microseconds, "-5%", None),
@@ -185,10 +177,16 @@ mod tests {
         for (unit, text, expected) in table {
             assert_eq!(parse(unit, text).ok(), expected, "{text}");
         }
-        let refused = limit_of(Metric::CpuIdle, "5%").unwrap_err();
+        let of = |metric, text| limit_of(BudgetOf::Cost, metric, text);
+        let refused = of(Metric::CpuIdle, "5%").unwrap_err();
         assert!(refused.contains("0.05cores"), "{refused}");
-        assert_eq!(limit_of(Metric::CpuIdle, "0.1cores"), Ok(InUnit(0.1)));
-        assert_eq!(limit_of(Metric::RssPeak, "5%"), Ok(Percent(5.0)));
+        assert_eq!(of(Metric::CpuIdle, "0.1cores"), Ok(InUnit(0.1)));
+        assert_eq!(of(Metric::RssPeak, "5%"), Ok(Percent(5.0)));
+        assert_eq!(of(Metric::TelemetryLost, "0.5%"), Ok(InUnit(0.005)));
+        let own = |metric, text| limit_of(BudgetOf::Own, metric, text);
+        let refused = own(Metric::RssPeak, "5%").unwrap_err();
+        assert!(refused.contains("16MiB"), "{refused}");
+        assert_eq!(own(Metric::ErrorsPerRequest, "1%"), Ok(InUnit(0.01)));
     }
 
     proptest! {
@@ -205,6 +203,7 @@ mod tests {
                 (Unit::PerSecond, Limit::InUnit(value)),
                 (Unit::Cores, Limit::InUnit(value)),
                 (Unit::One, Limit::InUnit(value)),
+                (Unit::Share, Limit::InUnit(value)),
             ] {
                 let printed = print(unit, limit);
                 prop_assert_eq!(parse(unit, &printed), Ok(limit), "{}", printed);

@@ -213,6 +213,12 @@ fn print_budget(out: &mut Toml, budget: &Budget, arms: &[Arm]) {
     out.entry("arms", list(of.map(|arm| quote(arm.id.as_str()))));
     let at_most = budget::print(budget.metric.unit(), budget.at_most);
     out.entry("at_most", quote(&at_most));
+    if let Some(limit) = budget.warn_above {
+        out.entry(
+            "warn_above",
+            quote(&budget::print(budget.metric.unit(), limit)),
+        );
+    }
     if let Some(of) = &budget.overridden {
         let at_most = quote(&budget::print(budget.metric.unit(), of.at_most));
         let (reason, until) = (quote(&of.reason), quote(&of.until));

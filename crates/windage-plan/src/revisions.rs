@@ -69,11 +69,9 @@ impl Plan {
 
     /// The budgets that its run decides. Those of a change need two revisions.
     pub fn decided_budgets(&self) -> impl Iterator<Item = &Budget> {
-        let of = match self.revisions {
-            Some(_) => BudgetOf::Change,
-            None => BudgetOf::Cost,
-        };
-        self.budgets.iter().filter(move |budget| budget.of == of)
+        let is_of_two = self.revisions.is_some();
+        let decides = move |budget: &&Budget| (budget.of == BudgetOf::Change) == is_of_two;
+        self.budgets.iter().filter(decides)
     }
 }
 

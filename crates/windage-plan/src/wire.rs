@@ -299,6 +299,7 @@ pub(crate) struct Budget {
     #[serde(default)]
     pub(crate) arms: Option<Spanned<Vec<Text>>>,
     pub(crate) at_most: Text,
+    pub(crate) warn_above: Option<Text>,
     #[serde(rename = "override")]
     pub(crate) overridden: Option<Override>,
     pub(crate) confidence: Option<Spanned<Scalar>>,

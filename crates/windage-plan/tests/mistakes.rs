@@ -470,6 +470,10 @@ mistakes! {
     budget_below_zero: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"-5%\"\n[design]";
     budget_of_the_baseline: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\narms = [\"off\"]\n[design]";
     budget_of_no_arm: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\narms = []\n[design]";
+    budget_of_telemetry_that_nothing_expects: "expect = { traces_per_request = \"{sampling}\" }\n" => "[[budget]]\nmetric = \"telemetry_lost\"\nat_most = \"0.1%\"\n";
+    budget_of_an_own_share: "[design]" => "[[budget]]\nof = \"own\"\nmetric = \"rss_peak\"\nat_most = \"5%\"\n[design]";
+    budget_that_never_warns: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\nwarn_above = \"5%\"\n[design]";
+    budget_that_warns_on_another_scale: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\nwarn_above = \"5us\"\n[design]";
     budget_by_a_guess: "[design]" => "[[budget]]\nmetric = \"cpu_per_request\"\nat_most = \"5%\"\nconfidence = \"50%\"\n[design]";
 }
 

@@ -42,7 +42,7 @@ pub use long_run::{MeanError, mean_error};
 pub use modes::{Modes, bimodal};
 pub use onset::{Onset, onset};
 pub use outlook::{Outlook, VerdictRule, outlook, sequence_settles, settles};
-pub use proportion::proportion;
+pub use proportion::{proportion, proportion_difference};
 pub use ratio::ratio;
 pub use sequence::{radius, units_needed};
 pub use totals::{Effect, PairedTotals, TotalsError};

@@ -25,10 +25,49 @@ pub fn proportion(hits: u64, of: u64, confidence: Confidence) -> Option<(f64, f6
     Some((low, high))
 }
 
+/// How far the difference of two shares extends below and above its estimate, from the counts that
+/// they are of; `None` where a share has none. Newcombe's hybrid of two score intervals (Newcombe
+/// 1998, *Statistics in Medicine* 17:873, method 10).
+#[must_use]
+pub fn proportion_difference(
+    [hits, of]: [u64; 2],
+    [other_hits, of_other]: [u64; 2],
+    confidence: Confidence,
+) -> Option<(f64, f64)> {
+    let share = hits as f64 / of as f64;
+    let other = other_hits as f64 / of_other as f64;
+    let (low, high) = proportion(hits, of, confidence)?;
+    let (other_low, other_high) = proportion(other_hits, of_other, confidence)?;
+    Some((
+        (share - low).hypot(other_high - other),
+        (high - share).hypot(other - other_low),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn differences_match_published_ones() {
+        // Newcombe 1998, table II, method 10: the counts, low, high.
+        let table = [
+            ([56, 70], [48, 80], 0.0524, 0.3339),
+            ([9, 10], [3, 10], 0.1705, 0.8090),
+            ([10, 10], [0, 20], 0.6791, 1.0),
+            ([5, 56], [0, 29], -0.0381, 0.1926),
+        ];
+        for (one, other, low, high) in table {
+            let share = |[hits, of]: [u64; 2]| hits as f64 / of as f64;
+            let estimate = share(one) - share(other);
+            let (below, above) = proportion_difference(one, other, Confidence::P95).unwrap();
+            assert!((estimate - below - low).abs() < 6e-5, "{one:?} {other:?}");
+            assert!((estimate + above - high).abs() < 6e-5, "{one:?} {other:?}");
+        }
+        let none = proportion_difference([0, 0], [0, 5], Confidence::P95);
+        assert_eq!(none, None);
+    }
 
     #[test]
     fn intervals_match_published_ones() {

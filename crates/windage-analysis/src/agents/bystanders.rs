@@ -65,10 +65,12 @@ fn by_block(run: &Run<'_>, arm: ArmIndex, against: ArmIndex) -> Comparison {
     Comparison {
         baseline: whole(against),
         arm: whole(arm),
+        own: None,
         rounds: launches.len(),
         location: two_level(&launches),
         scale: Scale::LogRatio,
         absolute: None,
+        counts: None,
         totals: None,
         windows: run.blocks.windows_with(arm, Reading::CpuUs),
         scatter: None,

@@ -177,13 +177,16 @@ fn of_differences(
     rounds: usize,
     values: &BTreeMap<u32, Vec<f64>>,
 ) -> Comparison {
+    let location = mean_by_launch(values);
     Comparison {
         baseline,
         arm: None,
+        own: location.as_ref().ok().cloned(),
         rounds,
-        location: mean_by_launch(values),
+        location,
         scale: Scale::Difference,
         absolute: None,
+        counts: None,
         totals: None,
         windows: run.usable_windows(arm),
         scatter: None,

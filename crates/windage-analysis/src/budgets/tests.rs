@@ -16,6 +16,7 @@ fn budget(metric: Metric, at_most: Limit) -> Budget {
         metric,
         arms: vec![TREATMENT],
         at_most,
+        warn_above: None,
         overridden: None,
         confidence: 0.95,
     }
@@ -57,6 +58,55 @@ fn a_cost_is_within_exceeded_or_undecided() {
             assert_eq!(found.time_needed_s, None, "{at_most:?}");
         }
     }
+}
+
+#[test]
+fn a_cost_between_both_limits_is_a_warning() {
+    use BudgetVerdict::{Exceeded, Undecided, Within};
+    // The treatment costs 20 %.
+    let table = [
+        (25.0, 15.0, Within, true),
+        (25.0, 20.0, Within, false),
+        (20.0, 15.0, Undecided, true),
+        (15.0, 10.0, Exceeded, false),
+    ];
+    for (at_most, above, verdict, warns) in table {
+        let budget = Budget {
+            warn_above: Some(Limit::Percent(above)),
+            ..budget(Metric::CpuPerRequest, Limit::Percent(at_most))
+        };
+        let [found] = &judged_in(records_with_turns(14, 1), &[budget])[..] else {
+            panic!("one budget")
+        };
+        assert_eq!(
+            (found.verdict, found.warns),
+            (verdict, warns),
+            "{at_most} {above}"
+        );
+    }
+}
+
+#[test]
+fn an_own_figure_needs_no_baseline() {
+    use BudgetVerdict::{Exceeded, Undecided, Within};
+    // 144 µs, which is 24 more than the baseline's.
+    let own = |metric, at_most| Budget {
+        of: BudgetOf::Own,
+        ..budget(metric, Limit::InUnit(at_most))
+    };
+    let table = [(160.0, Within), (130.0, Exceeded), (144.0, Undecided)];
+    for (at_most, verdict) in table {
+        let budget = own(Metric::CpuPerRequest, at_most);
+        let [found] = &judged_in(records_with_turns(14, 1), &[budget])[..] else {
+            panic!("one budget")
+        };
+        let cost = found.cost.as_ref().unwrap();
+        assert!((cost.estimate - 144.0).abs() < 2.0, "{cost:?}");
+        assert_eq!(found.verdict, verdict, "{at_most}: {cost:?}");
+    }
+    let few = judged_in(records_with_turns(3, 1), &[own(Metric::CpuPerRequest, 1e3)]);
+    assert_eq!(few[0].verdict, Undecided);
+    assert!(few[0].launches_needed.is_some(), "{few:?}");
 }
 
 #[test]

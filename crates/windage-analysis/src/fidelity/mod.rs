@@ -6,6 +6,7 @@ mod counts;
 mod curve;
 mod in_windows;
 mod loss_warning;
+mod lost;
 mod of_arm;
 mod reasons;
 
@@ -20,6 +21,7 @@ pub use curve::FidelityPoint;
 pub(crate) use curve::curve;
 pub(crate) use in_windows::SpansInWindows;
 pub(crate) use loss_warning::{unexpected_telemetry, warning};
+pub(crate) use lost::lost;
 pub(crate) use of_arm::of_arm;
 
 /// The unit in which telemetry is counted.

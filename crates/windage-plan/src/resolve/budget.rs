@@ -1,30 +1,33 @@
 //! `[[budget]]`.
 
 use toml::Spanned;
-use windage_model::{ArmId, ArmIndex, Budget, BudgetOf, Limit, LoadModel, Metric, Override, Role};
+use windage_model::{
+    ArmId, ArmIndex, Budget, BudgetOf, Direction, Limit, LoadModel, Metric, Override, Role,
+};
 
 use super::checker::Checker;
 use super::file_arm::FileArm;
-use crate::plan::Arm;
+use crate::plan::{Arm, Expect};
 use crate::problem::choices;
 use crate::wire::{self, PlanFile, Text};
 use crate::{Problem, budget, defaults};
 
 /// A budget whose arms are known by id: the control is not among the arms yet.
 pub(super) struct Unplaced {
-    of: BudgetOf,
     held: Held,
     at_most: Limit,
+    warn_above: Option<Limit>,
     overridden: Option<Override>,
 }
 
 impl Unplaced {
     pub(super) fn placed(self, arms: &[Arm]) -> Budget {
         Budget {
-            of: self.of,
+            of: self.held.of,
             arms: self.held.placed(arms),
             metric: self.held.metric,
             at_most: self.at_most,
+            warn_above: self.warn_above,
             overridden: self.overridden,
             confidence: self.held.confidence,
         }
@@ -33,6 +36,7 @@ impl Unplaced {
 
 /// What a budget or a claim is about.
 pub(super) struct Held {
+    of: BudgetOf,
     pub(super) metric: Metric,
     pub(super) arms: Vec<ArmId>,
     pub(super) confidence: f64,
@@ -50,15 +54,35 @@ impl Held {
         let metric = metric(checker, &given, model);
         let held = match given.arms {
             Some(named) => named_arms(checker, file, named, arms, given),
-            None => possible(arms, given.of).map(|arm| arm.id.clone()).collect(),
+            None => possible(arms, given.of).collect(),
         };
         if held.is_empty() && given.arms.is_none() {
             let message = format!("{} needs an arm with telemetry", given.what);
             let span = given.metric.span();
             checker.report(Problem::new(span, message, "the plan has none"));
         }
+        if metric == Some(Metric::TelemetryLost) {
+            let is_asked = |expect: &Expect| {
+                expect
+                    .traces_per_request
+                    .or(expect.spans_per_request)
+                    .is_some()
+            };
+            let lacking = held
+                .iter()
+                .find(|arm| !arm.expect.as_ref().is_some_and(is_asked));
+            if let Some(arm) = lacking {
+                let message = format!("the arm `{}` expects no spans or traces", arm.name);
+                let problem = Problem::new(given.metric.span(), message, "lost of how much?");
+                checker.report(problem.help(
+                    "give it expect = { spans_per_request = 4 }, for example, or leave it out of `arms`",
+                ));
+            }
+        }
+        let held = held.into_iter().map(|arm| arm.id.clone()).collect();
         let confidence = confidence(checker, given.confidence);
         Some(Held {
+            of: given.of,
             metric: metric?,
             arms: held,
             confidence,
@@ -73,7 +97,7 @@ impl Held {
 
     /// A limit in per cent or in the metric's unit.
     pub(super) fn limit(&self, checker: &mut Checker<'_>, given: &Text) -> Option<Limit> {
-        let found = budget::limit_of(self.metric, given.get_ref());
+        let found = budget::limit_of(self.of, self.metric, given.get_ref());
         let report = |message| checker.report(Problem::new(given.span(), message, "not a limit"));
         found.map_err(report).ok()
     }
@@ -123,7 +147,7 @@ fn resolve(
         if found.is_none() {
             let message = format!("`{}` is nothing that a budget limits", word.get_ref());
             let problem = Problem::new(word.span(), message, "unknown");
-            checker.report(problem.help("one of: \"cost\", \"change\""));
+            checker.report(problem.help("one of: \"cost\", \"change\", \"own\""));
         }
         found
     })?;
@@ -136,18 +160,35 @@ fn resolve(
     };
     let held = Held::resolve(checker, file, arms, model, about)?;
     let at_most = held.limit(checker, &given.at_most);
+    let warn_above = given.warn_above.as_ref();
+    let warn_above = warn_above.map(|given| (given, held.limit(checker, given)));
     let overridden = given.overridden.as_ref();
     let overridden = overridden.map(|given| (given, resolve_override(checker, &held, given)));
     let at_most = at_most?;
+    let warn_above = match warn_above {
+        Some((given, limit)) => Some(below(checker, given, limit?, at_most)?),
+        None => None,
+    };
     if let Some((given, Some(of))) = &overridden {
         same_scale(checker, ("at_most", at_most), &given.at_most, of.at_most)?;
     }
     Some(Unplaced {
-        of,
         held,
         at_most,
+        warn_above,
         overridden: overridden.and_then(|(_, of)| of),
     })
+}
+
+/// A limit from which on there is a warning, if it is below the one that is exceeded.
+fn below(checker: &mut Checker<'_>, given: &Text, limit: Limit, at_most: Limit) -> Option<Limit> {
+    same_scale(checker, ("at_most", at_most), given, limit)?;
+    if limit.value() < at_most.value() {
+        return Some(limit);
+    }
+    let message = format!("`{}` is not below `at_most`", given.get_ref());
+    checker.report(Problem::new(given.span(), message, "it would never warn"));
+    None
 }
 
 fn resolve_override(
@@ -198,7 +239,13 @@ fn metric(
     let is_total =
         |metric: &Metric| matches!(metric, Metric::CpuPerRequest | Metric::CpuPerIteration);
     let allowed = |metric: &Metric| {
-        budget::can_have(*metric, model) && (given.of == BudgetOf::Cost || is_total(metric))
+        let is_kind = match given.of {
+            BudgetOf::Cost => true,
+            BudgetOf::Change => is_total(metric),
+            // A limit from above says nothing about what should be high.
+            BudgetOf::Own => metric.direction() == Direction::Lower,
+        };
+        budget::can_have(*metric, model) && is_kind
     };
     let found = Metric::from_name(name);
     if found.is_some_and(|metric| allowed(&metric)) {
@@ -230,13 +277,13 @@ fn possible(arms: &[FileArm], of: BudgetOf) -> impl Iterator<Item = &Arm> {
 }
 
 /// Arms by id or name; the name of an arm that is swept stands for all its levels.
-fn named_arms(
+fn named_arms<'a>(
     checker: &mut Checker<'_>,
     file: &PlanFile,
     named: &Spanned<Vec<Text>>,
-    arms: &[FileArm],
+    arms: &'a [FileArm],
     Given { what, of, .. }: Given<'_>,
-) -> Vec<ArmId> {
+) -> Vec<&'a Arm> {
     if named.get_ref().is_empty() {
         let problem = Problem::new(named.span(), format!("{what} for no arm"), "empty");
         let help = format!("remove `arms` for {what} of every arm with telemetry");
@@ -247,18 +294,17 @@ fn named_arms(
         let name = text.get_ref();
         let swept = file.arm.iter().zip(arms);
         let swept = swept.filter(|(given, _)| given.name.get_ref() == name);
-        let mut ids: Vec<ArmId> = swept
+        let mut meant: Vec<&Arm> = swept
             .flat_map(|(_, levels)| possible(std::slice::from_ref(levels), of))
             .chain(possible(arms, of).filter(|arm| arm.id.as_str() == name || arm.name == *name))
-            .map(|arm| arm.id.clone())
             .collect();
-        if ids.is_empty() {
+        if meant.is_empty() {
             let names: Vec<&str> = possible(arms, of).map(|arm| arm.name.as_str()).collect();
             let message = format!("no arm with telemetry is named `{name}`");
             let problem = Problem::new(text.span(), message, "unknown arm");
             checker.report(problem.help(choices(name, &names)));
         }
-        held.append(&mut ids);
+        held.append(&mut meant);
     }
     held
 }

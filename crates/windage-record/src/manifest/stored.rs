@@ -60,6 +60,8 @@ impl Manifest {
                 "the limit of an override".to_owned(),
                 budget.limit().value(),
             ));
+            let warn_above = budget.warn_above.map_or(0.0, Limit::value);
+            figures.push(("the warning of a budget".to_owned(), warn_above));
             figures.push(("the confidence of a budget".to_owned(), budget.confidence));
         }
         for claim in &self.claims {
@@ -149,6 +151,8 @@ struct StoredBudget {
     metric: String,
     arms: Vec<u16>,
     at_most: StoredLimit,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warn_above: Option<StoredLimit>,
     #[serde(rename = "override", default, skip_serializing_if = "Option::is_none")]
     overridden: Option<StoredOverride>,
     confidence: f64,
@@ -636,6 +640,7 @@ impl From<&Budget> for StoredBudget {
             metric: budget.metric.as_str().to_owned(),
             arms: budget.arms.iter().map(|arm| arm.0).collect(),
             at_most: budget.at_most.into(),
+            warn_above: budget.warn_above.map(Into::into),
             overridden: budget.overridden.as_ref().map(|of| StoredOverride {
                 at_most: of.at_most.into(),
                 reason: of.reason.clone(),
@@ -659,6 +664,7 @@ impl TryFrom<StoredBudget> for Budget {
             metric: metric(&stored.metric)?,
             arms: stored.arms.into_iter().map(ArmIndex).collect(),
             at_most: stored.at_most.into(),
+            warn_above: stored.warn_above.map(Into::into),
             overridden: stored.overridden.map(|of| Override {
                 at_most: of.at_most.into(),
                 reason: of.reason,

@@ -42,6 +42,7 @@ pub(crate) fn manifest() -> Manifest {
                 metric: Metric::CpuPerRequest,
                 arms: vec![ArmIndex(1)],
                 at_most: Limit::Percent(5.0),
+                warn_above: Some(Limit::Percent(4.0)),
                 overridden: None,
                 confidence: 0.95,
             },
@@ -50,6 +51,7 @@ pub(crate) fn manifest() -> Manifest {
                 metric: Metric::RssPeak,
                 arms: vec![ArmIndex(1)],
                 at_most: Limit::InUnit(16_777_216.0),
+                warn_above: None,
                 overridden: Some(Override {
                     at_most: Limit::InUnit(3e7),
                     reason: "a \"buffer\"".to_owned(),

@@ -7,7 +7,7 @@ use windage_model::BudgetVerdict;
 use super::{held, unusable};
 
 /// A line for each budget and arm: an error where it is exceeded or the run is void, a warning
-/// where it is undecided, else a notice.
+/// where it is undecided or above what the budget warns of, else a notice.
 #[must_use]
 pub fn annotations(analyses: &[Analysis]) -> String {
     let mut lines = String::new();
@@ -18,6 +18,7 @@ pub fn annotations(analyses: &[Analysis]) -> String {
         }
         for of in held(analysis) {
             let (level, word) = match of.budget.verdict {
+                BudgetVerdict::Within if of.budget.warns => ("warning", "within its budget"),
                 BudgetVerdict::Within => ("notice", "within its budget"),
                 BudgetVerdict::Undecided => ("warning", "undecided"),
                 BudgetVerdict::Exceeded => ("error", "exceeded"),

@@ -52,9 +52,17 @@ fn outcome(runs: &[&Analysis]) -> &'static str {
     let in_all = exceeded.reduce(|some, others| &some & &others);
     match worst {
         Some(BudgetVerdict::Exceeded) if in_all.is_some_and(|all| !all.is_empty()) => "exceeded",
+        Some(BudgetVerdict::Within) if runs.iter().any(|run| warns(run)) => {
+            "within its budgets, with a warning"
+        }
         Some(BudgetVerdict::Within) => "within its budgets",
         _ => "undecided",
     }
+}
+
+fn warns(run: &Analysis) -> bool {
+    let mut arms = run.regimes().flat_map(|load| &load.arms);
+    arms.any(|arm| arm.budgets.iter().any(|of| of.warns))
 }
 
 fn push_run(text: &mut String, run: &Analysis) {

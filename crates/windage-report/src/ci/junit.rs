@@ -45,5 +45,8 @@ fn case(analysis: &Analysis, of: &Held<'_>) -> TestCase {
     };
     let mut case = TestCase::new(of.name(), status);
     case.set_classname(analysis.plan.as_str());
+    if of.budget.warns {
+        case.set_system_out(format!("warning: {}", of.finding()));
+    }
     case
 }

@@ -29,6 +29,7 @@ impl Held<'_> {
         let of = match self.budget.budget.of {
             BudgetOf::Cost => "",
             BudgetOf::Change => "change of ",
+            BudgetOf::Own => "its own ",
         };
         format!(
             "{}: {of}{} at most {}",
@@ -41,19 +42,25 @@ impl Held<'_> {
     /// "+6.1 % (95 % bounds +5.6 to +6.6 %); at most 5 % is allowed".
     fn finding(&self) -> String {
         let budget = &self.budget.budget;
-        let cost = match &self.budget.cost {
-            Ok(cost) => cost,
+        let found = match &self.budget.cost {
+            Ok(found) => found,
             Err(why) => return sentences::missing(why),
         };
-        let Some(shown) = limit::cost(budget.metric, budget.at_most, cost) else {
+        let Some(shown) = limit::found(self.budget, found) else {
             return "the cost has no bound".to_owned();
         };
+        let warning = budget.warn_above.filter(|_| self.budget.warns);
+        let warning = warning.map(|above| {
+            let above = limit::limit(budget.metric, above);
+            format!(", and above {above} is a warning")
+        });
         format!(
-            "{} ({} bounds {}); at most {} is allowed",
+            "{} ({} bounds {}); at most {} is allowed{}",
             shown.point(),
             number::percent_short(budget.confidence),
             shown.range_with_unit(),
             self.limit(),
+            warning.unwrap_or_default(),
         )
     }
 

@@ -42,6 +42,7 @@ impl Scale {
             Unit::Nanoseconds => &[(1e6, 1e6, "ms"), (1e4, 1e3, "µs"), (0.0, 1.0, "ns")],
             Unit::Cores => &[(0.0, 1.0, "cores")],
             Unit::One => &[(0.0, 1.0, "")],
+            Unit::Share => &[(0.0, 0.01, "%")],
         };
         let (_, divisor, unit) = steps
             .iter()
@@ -148,6 +149,18 @@ impl Scale {
         let largest = largest(&finite(interval)?.map(|v| v / self.divisor));
         let most = if largest < 0.1 { usize::MAX } else { 2 };
         self.signed_to(interval, most)
+    }
+
+    /// A figure that is no difference, with its ends; `None` if one of them is not finite.
+    pub(crate) fn unsigned(self, interval: &Interval) -> Option<Shown> {
+        let shown = self.signed(interval)?;
+        let plain = |text: String| text.trim_start_matches('+').to_owned();
+        Some(Shown {
+            estimate: plain(shown.estimate),
+            low: plain(shown.low),
+            high: plain(shown.high),
+            unit: self,
+        })
     }
 
     /// A difference with at most this many decimals, for figures that are added up.

@@ -46,6 +46,7 @@ fn title(of: &Budget) -> &'static str {
     match of.of {
         BudgetOf::Change => "Budget: a change of at most",
         BudgetOf::Cost => "Budget: at most",
+        BudgetOf::Own => "Budget for its own figure: at most",
     }
 }
 
@@ -55,6 +56,7 @@ fn columns(of: &Budget) -> Vec<Column> {
             of.metric.label(),
             match of.of {
                 BudgetOf::Cost => "What the arm costs over the baseline",
+                BudgetOf::Own => "The arm's own figure",
                 BudgetOf::Change => {
                     "How much more the arm costs at the head than at the base, in points of its \
                      baseline; of the baseline, how much more the service takes"
@@ -76,10 +78,8 @@ fn columns(of: &Budget) -> Vec<Column> {
 }
 
 fn row(arm: &ArmAnalysis, of: &BudgetAnalysis, notes: &mut Notes) -> Row {
-    let shown = of.cost.as_ref().map(|cost| {
-        let shown = limit::cost(of.budget.metric, of.budget.at_most, cost);
-        (cost.estimate, shown)
-    });
+    let found = of.cost.as_ref();
+    let shown = found.map(|found| (found.estimate, limit::found(of, found)));
     let mut cells = match shown {
         Ok((estimate, Some(shown))) => {
             vec![Cell::figure(shown.point(), estimate), plain(shown.range())]
@@ -95,6 +95,10 @@ fn row(arm: &ArmAnalysis, of: &BudgetAnalysis, notes: &mut Notes) -> Row {
 }
 
 fn verdict(of: &BudgetAnalysis, notes: &mut Notes) -> Cell {
+    let warning = of.budget.warn_above.filter(|_| of.warns).map(|above| {
+        let above = limit::limit(of.budget.metric, above);
+        notes.mark(&format!("The budget warns above {above}."))
+    });
     let lacks = match (of.launches_needed, of.time_needed_s) {
         (Some(launches), _) => Some(format!("A verdict needs {launches} launches.")),
         (None, Some(s)) => Some(format!(
@@ -103,13 +107,14 @@ fn verdict(of: &BudgetAnalysis, notes: &mut Notes) -> Cell {
         )),
         (None, None) => None,
     };
-    let mark = lacks.map_or(String::new(), |lacks| notes.mark(&lacks));
+    let lacks = lacks.map(|lacks| notes.mark(&lacks));
+    let marks = warning.into_iter().chain(lacks).collect::<String>();
     Cell {
         tone: match of.verdict {
             BudgetVerdict::Within => Tone::Plain,
             BudgetVerdict::Undecided => Tone::Faint,
             BudgetVerdict::Exceeded => Tone::Alarm,
         },
-        ..plain(format!("{}{mark}", of.verdict.as_str()))
+        ..plain(format!("{}{marks}", of.verdict.as_str()))
     }
 }

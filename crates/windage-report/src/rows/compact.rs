@@ -150,6 +150,7 @@ pub(crate) const GROUPS: &[Group] = {
             "Telemetry",
             &[
                 absolute(WireBytesPerRequest),
+                absolute(TelemetryLost),
                 absolute(CpuPerSpan),
                 absolute(CpuPerEvent),
             ],

@@ -23,10 +23,10 @@ fn a_void_run_passes_nothing_and_has_no_figures() {
     let runs = [void];
     let cases = junit(&runs).unwrap();
     let count = |what: &str| cases.matches(what).count();
-    assert_eq!(count("<testcase"), 5);
+    assert_eq!(count("<testcase"), 7);
     assert_eq!(
         (count("<error"), count("<failure"), count("<skipped")),
-        (5, 0, 0)
+        (7, 0, 0)
     );
     assert!(annotations(&runs).starts_with("::error "));
     assert_eq!(annotations(&runs).lines().count(), 1);
@@ -43,13 +43,13 @@ fn harmful_names_are_escaped() {
     hostile.arms[2].name = "x\r\n::set-output name=y::z, </testcase>".to_owned();
     let runs = [hostile];
     let shown = annotations(&runs);
-    assert_eq!(shown.lines().count(), 5, "{shown}");
+    assert_eq!(shown.lines().count(), 7, "{shown}");
     for line in shown.lines() {
         let title = line.split_once(" title=").unwrap().1;
         assert!(!title.split("::").next().unwrap().contains(','), "{line}");
     }
     let cases = junit(&runs).unwrap();
-    assert_eq!(cases.matches("</testcase>").count(), 4, "{cases}");
+    assert_eq!(cases.matches("</testcase>").count(), 5, "{cases}");
     assert!(
         !cases.contains("<b>") && !cases.contains('\u{1}'),
         "{cases}"
@@ -82,5 +82,7 @@ fn what_is_measured_again_has_to_be_exceeded_again() {
     let mut within = fixtures::budgets();
     within.arms[2].budgets.clear();
     within.arms[3].budgets.clear();
+    assert!(comment(&[within.clone()]).contains(": within its budgets, with a warning\n"));
+    within.arms[4].budgets[1].warns = false;
     assert!(comment(&[within]).contains(": within its budgets\n"));
 }

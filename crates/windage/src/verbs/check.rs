@@ -39,7 +39,7 @@ pub(crate) struct CheckFlags {
     plans: Vec<PathBuf>,
     /// The most measuring time of each plan, without launches. A run ends as soon as every budget is
     /// decided, after 16 launches at the earliest, each with a block of turns at least; one with a
-    /// budget of a response or service time takes all of it.
+    /// budget of a response or service time, or of lost telemetry, takes all of it.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, allow_hyphen_values = true)]
     within: Duration,
     /// What a budget means that is still undecided then. One without a figure never passes.

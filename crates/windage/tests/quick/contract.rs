@@ -44,6 +44,7 @@ const METRICS: &[&str] = &[
     "bpf_ns_per_request",
     "bpf_runs_per_request",
     "wire_bytes_per_request",
+    "telemetry_lost",
     "errors_per_request",
     "context_switches_per_request",
     "page_faults_per_request",
