@@ -28,6 +28,7 @@ mod load_servers;
 mod load_verb;
 mod log_limit;
 mod metrics;
+mod otel_filter;
 mod outside_load;
 mod plans;
 mod profile;
