@@ -13,6 +13,7 @@ mod address;
 mod budget;
 mod defaults;
 mod expect;
+mod list;
 mod load;
 mod plan;
 mod print;
@@ -32,6 +33,7 @@ mod words;
 
 pub use address::{Endpoint, Host};
 pub use defaults::{FREE_DISK_BYTES_MIN, LOG_BYTES_MAX};
+pub use list::listed_plans;
 pub use load::{
     Arrivals, BatchKind, Body, Field, Flow, FlushWhen, Iterations, Load, Piece, Protocol, Replay,
     Request, RowOrder, Starts, Step, Table, Tls,

@@ -54,7 +54,7 @@ pub(crate) struct DemoFlags {
     --resume windage-runs/20260101-120000-go-http"
 )]
 pub(crate) struct RunFlags {
-    /// Plan files; a folder means all its *.toml files, sorted.
+    /// Plan files; a folder means all its *.toml files, sorted; a file may list plans.
     #[arg(value_name = "PLAN", required_unless_present = "resume")]
     pub(crate) plans: Vec<PathBuf>,
     /// The run directory; with several plans, the directory that holds their run directories.

@@ -34,7 +34,7 @@ use worktrees::{RevisionError, Worktrees};
     Exit codes: 0 within every budget · 1 a budget is exceeded · 3 undecided · 4 void"
 )]
 pub(crate) struct CheckFlags {
-    /// Plan files with budgets; a folder means all its *.toml files, sorted.
+    /// Plan files with budgets; a folder means all its *.toml files, sorted; a file may list plans.
     #[arg(value_name = "PLAN", required = true)]
     plans: Vec<PathBuf>,
     /// The most measuring time of each plan, without launches. A run ends as soon as every budget is

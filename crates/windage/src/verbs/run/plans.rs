@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use nix::unistd::geteuid;
-use windage_plan::{Depth, Length, Plan, PlanError, Stop};
+use windage_plan::{Depth, Length, Plan, PlanError, Stop, listed_plans};
 use windage_record::{RUNS, RunDir};
 use windage_stats::totals::FEWEST_LAUNCHES;
 
@@ -113,8 +113,23 @@ fn warn_of_quick(path: &Path, plan: &Plan) {
     }
 }
 
-/// Plan files; a folder means all its `*.toml` files, sorted.
+/// Plan files; a folder means all its `*.toml` files, sorted, and a file that lists plans these.
 pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
+    let mut files = Vec::new();
+    for path in in_folders(paths)? {
+        match listed_plans(&path) {
+            Ok(Some(plans)) => files.extend(plans),
+            Ok(None) => files.push(path),
+            Err(error) => {
+                show_plan_error(&error);
+                return Err(Exit::Usage);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn in_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
