@@ -23,9 +23,6 @@ use crate::{
     profiles, script, self_reported, stages, totals, validity,
 };
 
-/// A subject that keeps at least this share of its cores busy is saturated.
-const SATURATED_SHARE: f64 = 0.9;
-
 /// Analyses a run directory. For a run under several loads, the analysis of the first load carries
 /// those of the others.
 ///
@@ -235,7 +232,7 @@ fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Familie
     leave_out_typical(run, &mut metrics);
     let planning = planning::usual(&metrics);
     let agent = agents::agent_use(run, arm, metrics.get(&run.cpu_metric()));
-    let saturated = saturated(run, arm);
+    let saturated = validity::is_saturated(run, arm);
     for metric in metrics.values_mut() {
         metric.saturated = saturated;
     }
@@ -384,16 +381,6 @@ fn warning_cpu(run: &Run<'_>, arm: ArmIndex, metrics: &mut BTreeMap<Metric, Metr
         let reasons = found.chain(uncertain).cloned().map(Reason::from);
         of_cpu.validity.reasons.extend(reasons);
     }
-}
-
-fn saturated(run: &Run<'_>, arm: ArmIndex) -> bool {
-    let windows = &run.records.windows.arms[arm.get()];
-    let busy_cores = match windows.duration_ns > 0.0 {
-        true => Some(windows.cpu_ns / windows.duration_ns),
-        false => totals::cores_alone(run, arm),
-    };
-    let most = SATURATED_SHARE * f64::from(run.records.manifest.design.subject_cores);
-    busy_cores.is_some_and(|busy| busy >= most)
 }
 
 /// The control's relative difference in the primary metric at 99 %.

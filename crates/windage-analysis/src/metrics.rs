@@ -141,7 +141,7 @@ pub(crate) fn of_windows(run: &Run<'_>, metric: Metric, arm: ArmIndex) -> Option
 
 fn of_reading(run: &Run<'_>, arm: ArmIndex, reading: Reading) -> Comparison {
     let mut found = by_window(&run.blocks, arm, run.rules, reading, |_| 0.0);
-    if reading == Reading::PerSecond && validity::is_paced_by_generator(run.records, arm) {
+    if reading == Reading::PerSecond && validity::is_throughput_of_generator(run, arm) {
         found.leave_out();
     }
     found

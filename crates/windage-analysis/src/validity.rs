@@ -9,7 +9,9 @@ use windage_record::{Ending, Loss, ManifestArm};
 use crate::agents::of_attachments;
 use crate::ledger::{Ledger, Ledgers};
 use crate::records::Records;
+use crate::run::Run;
 use crate::timers::timer_longer_than_round;
+use crate::totals;
 use crate::windows::OfArm;
 
 /// A larger share of windows with warnings makes the run suspect.
@@ -18,6 +20,8 @@ const BAD_WINDOWS_SHARE: f64 = 0.2;
 const WARNING_SHARE: f64 = 0.05;
 /// An arm that uses so much more than the baseline after the drain was not drained.
 const STILL_BUSY_CORES: f64 = 0.05;
+/// A subject that keeps at least this share of its cores busy is saturated.
+const SATURATED_SHARE: f64 = 0.9;
 /// An arm whose generator waited for a core in a larger share of its windows was paced by it.
 const PACED_SHARE: f64 = 0.5;
 /// A larger share of failed requests is a warning.
@@ -300,8 +304,26 @@ pub(crate) fn of_pace(arm: &OfArm) -> Vec<Reason> {
     of_code(arm, WarningCode::GeneratorStarved)
 }
 
+/// Whether an arm kept its cores busy.
+pub(crate) fn is_saturated(run: &Run<'_>, arm: ArmIndex) -> bool {
+    let windows = &run.records.windows.arms[arm.get()];
+    let busy_cores = match windows.duration_ns > 0.0 {
+        true => Some(windows.cpu_ns / windows.duration_ns),
+        false => totals::cores_alone(run, arm),
+    };
+    let most = SATURATED_SHARE * f64::from(run.records.manifest.design.subject_cores);
+    busy_cores.is_some_and(|busy| busy >= most)
+}
+
+/// Whether the throughput of an arm or of the baseline is that of a waiting generator, and not of a
+/// subject that kept its cores busy all the same.
+pub(crate) fn is_throughput_of_generator(run: &Run<'_>, arm: ArmIndex) -> bool {
+    let both = [arm, ArmIndex::BASELINE];
+    is_paced_by_generator(run.records, arm) && !both.iter().all(|arm| is_saturated(run, *arm))
+}
+
 /// Whether the generator waited for a core in most windows of an arm or of the baseline: then its
-/// throughput and its times are those of the generator.
+/// times are those of the generator.
 pub(crate) fn is_paced_by_generator(records: &Records, arm: ArmIndex) -> bool {
     let mut arms = [arm, ArmIndex::BASELINE].into_iter();
     arms.any(|arm| is_starved(&records.windows.arms[arm.get()]))

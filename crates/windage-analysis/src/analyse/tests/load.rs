@@ -76,6 +76,32 @@ fn a_starved_generator_takes_throughput_and_times_with_it() {
 }
 
 #[test]
+fn a_busy_subject_has_a_throughput_whatever_its_generator_waits_for() {
+    let of = |busy_share_of_baseline: u64| {
+        let mut records = fixture::records(14);
+        let cores = u64::from(records.manifest.design.subject_cores);
+        for window in &mut records.windows {
+            let share = match window.place.arm {
+                ArmIndex::BASELINE => busy_share_of_baseline,
+                _ => 99,
+            };
+            window.cpu.in_window_ns = Some(window.duration_ns * cores * share / 100);
+            let starved = fixtures::warning(WarningCode::GeneratorStarved);
+            window.warnings.push(starved);
+        }
+        analysed(&records)
+    };
+    for (busy_share_of_baseline, is_known) in [(95, true), (60, false)] {
+        let otel = &of(busy_share_of_baseline).arms[2].metrics;
+        let throughput = &otel[&Metric::Throughput];
+        assert_eq!(throughput.difference.is_ok(), is_known);
+        assert!(throughput.validity.has(WarningCode::GeneratorStarved));
+        let times = &otel[&Metric::ResponseTimeP50];
+        assert!(times.difference.is_err(), "the wait is in them");
+    }
+}
+
+#[test]
 fn busy_connections_affect_service_times_only() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {
