@@ -10,6 +10,9 @@ use super::{NOT_AVAILABLE, Shown, decimals, finite, largest, signed};
 pub struct Scale {
     divisor: f64,
     unit: &'static str,
+    /// The unit of differences: those of shares would look like shares of the baseline.
+    #[serde(skip)]
+    of_differences: &'static str,
 }
 
 impl Scale {
@@ -17,18 +20,19 @@ impl Scale {
     pub(crate) const PERCENT: Scale = Scale {
         divisor: 0.01,
         unit: "%",
+        of_differences: "%",
     };
 
     /// The unit that makes the largest of these figures shortest.
     #[must_use]
-    pub fn fitting(unit: Unit, figures: impl IntoIterator<Item = f64>) -> Scale {
+    pub fn fitting(of: Unit, figures: impl IntoIterator<Item = f64>) -> Scale {
         let largest = figures
             .into_iter()
             .filter(|f| f.is_finite())
             .map(f64::abs)
             .fold(0.0, f64::max);
         // Each step: lower bound, divisor, unit.
-        let steps: &[(f64, f64, &'static str)] = match unit {
+        let steps: &[(f64, f64, &'static str)] = match of {
             Unit::Microseconds => &[(1e6, 1e6, "s"), (1e3, 1e3, "ms"), (0.0, 1.0, "µs")],
             Unit::Seconds => &[(1.0, 1.0, "s"), (0.0, 1e-3, "ms")],
             // Four digits of requests per second are readable: "2000/s", not "2.00 k/s".
@@ -49,7 +53,14 @@ impl Scale {
             .copied()
             .find(|(from, ..)| largest >= *from)
             .unwrap_or((0.0, 1.0, ""));
-        Scale { divisor, unit }
+        Scale {
+            divisor,
+            unit,
+            of_differences: match of {
+                Unit::Share => "points",
+                _ => unit,
+            },
+        }
     }
 
     /// The unit that makes this interval shortest.
@@ -64,13 +75,18 @@ impl Scale {
 
     /// The same scale without its unit.
     pub(crate) fn without_unit(self) -> Scale {
-        Scale { unit: "", ..self }
+        Scale {
+            unit: "",
+            of_differences: "",
+            ..self
+        }
     }
 
     /// Plain figures without a unit.
     pub(crate) const ONE: Scale = Scale {
         divisor: 1.0,
         unit: "",
+        of_differences: "",
     };
 
     /// A figure in this unit.
@@ -167,6 +183,10 @@ impl Scale {
     pub(crate) fn signed_to(self, interval: &Interval, most: usize) -> Option<Shown> {
         let scaled = finite(interval)?.map(|v| v / self.divisor);
         let places = decimals(largest(&scaled)).min(most);
-        Some(Shown::new(&scaled, self, |v| signed(v, places)))
+        let unit = Scale {
+            unit: self.of_differences,
+            ..self
+        };
+        Some(Shown::new(&scaled, unit, |v| signed(v, places)))
     }
 }

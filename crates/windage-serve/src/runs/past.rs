@@ -110,12 +110,10 @@ impl Past {
     }
 
     fn json(&self, metric: Option<&str>) -> Result<String, HistoryError> {
-        let mut history = locked(&self.history);
-        if history.is_none() {
-            *history = Some(History::of_directory(&self.directory)?);
-        }
-        let Some(history) = history.as_mut() else {
-            unreachable!("it was opened")
+        let mut opened = locked(&self.history);
+        let history = match &mut *opened {
+            Some(history) => history,
+            none => none.insert(History::of_directory(&self.directory)?),
         };
         let found = history.read_runs(&self.directory, |_, _| {})?;
         let metrics = history.metrics()?;
