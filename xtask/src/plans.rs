@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use windage_plan::{Depth, Plan};
+use windage_plan::{Depth, Plan, listed_plans};
 
 #[test]
 fn the_experiments_plans_are_valid() {
@@ -37,7 +37,12 @@ fn plans(folder: &Path) -> Vec<PathBuf> {
             .extension()
             .is_some_and(|extension| extension == "toml")
         {
-            found.push(path);
+            // What a list names is found where it is.
+            match listed_plans(&path) {
+                Ok(Some(listed)) => assert!(!listed.is_empty()),
+                Ok(None) => found.push(path),
+                Err(error) => panic!("{}", error.render(false)),
+            }
         }
     }
     found
