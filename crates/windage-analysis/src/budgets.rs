@@ -57,7 +57,10 @@ fn judged(
 ) -> BudgetAnalysis {
     let limit = budget.limit().value();
     let bounds = found.bounds();
+    // More than expected arrived: then it is unknown how much was lost.
+    let is_of_loss = budget.metric == Metric::TelemetryLost;
     let verdict = match bounds {
+        Some((_, high)) if is_of_loss && high < 0.0 => BudgetVerdict::Undecided,
         Some((_, high)) if high <= limit => BudgetVerdict::Within,
         Some((low, _)) if low > limit => BudgetVerdict::Exceeded,
         _ => BudgetVerdict::Undecided,

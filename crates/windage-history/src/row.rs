@@ -81,9 +81,11 @@ impl Row {
         hash.get(..SHORT).unwrap_or(hash).to_owned() + mark
     }
 
-    /// Whether its commit can be checked out and be measured again.
+    /// Whether its commit can be checked out and be measured again: a hash, which may come from a CSV
+    /// that others wrote, and without uncommitted changes.
     pub(crate) fn is_of_commit(&self) -> bool {
-        !self.commit.is_empty() && !self.commit.ends_with(DIRTY)
+        let is_hex = |c: char| c.is_ascii_hexdigit();
+        !self.commit.is_empty() && self.commit.chars().all(is_hex)
     }
 
     /// Whether its figures are numbers in order, and what identifies it is there.

@@ -37,7 +37,8 @@ pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
     let trimmed = text.trim();
     if let Some(percent) = trimmed.strip_suffix('%') {
         let percent = units::decimal(percent.trim_end());
-        let limit = percent.map(|percent| match unit {
+        let is_possible = |percent: &f64| unit != Unit::Share || *percent < 100.0;
+        let limit = percent.filter(is_possible).map(|percent| match unit {
             Unit::Share => Limit::InUnit(percent / 100.0),
             _ => Limit::Percent(percent),
         });
@@ -63,6 +64,8 @@ pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
             .and_then(|number| units::decimal(number.trim_end())),
         Unit::One | Unit::Share => units::decimal(trimmed),
     };
+    // Nothing exceeds the whole, so that "1" is rather meant as "1%".
+    let found = found.filter(|value| unit != Unit::Share || *value < 1.0);
     found.map(Limit::InUnit).ok_or_else(|| wrong(unit, text))
 }
 
@@ -167,6 +170,8 @@ mod tests {
             (Unit::One, "0.01", Some(InUnit(0.01))),
             (Unit::Share, "0.5 %", Some(InUnit(0.005))),
             (Unit::Share, "0.01", Some(InUnit(0.01))),
+            (Unit::Share, "1", None),
+            (Unit::Share, "200%", None),
             (Unit::Microseconds, "12", None),
             (Unit::Microseconds, "16MiB", None),
             (Unit::Microseconds, "-5%", None),
@@ -203,7 +208,7 @@ mod tests {
                 (Unit::PerSecond, Limit::InUnit(value)),
                 (Unit::Cores, Limit::InUnit(value)),
                 (Unit::One, Limit::InUnit(value)),
-                (Unit::Share, Limit::InUnit(value)),
+                (Unit::Share, Limit::InUnit(value / 1e6)),
             ] {
                 let printed = print(unit, limit);
                 prop_assert_eq!(parse(unit, &printed), Ok(limit), "{}", printed);

@@ -236,3 +236,30 @@ fn without_two_revisions_a_change_is_undecided() {
     assert_eq!(found.verdict, BudgetVerdict::Undecided);
     assert_eq!(found.cost, Err(Missing::NoValue));
 }
+
+#[test]
+fn a_surplus_of_telemetry_decides_nothing_about_its_loss() {
+    let table = [
+        (1_000, BudgetVerdict::Within),
+        (900, BudgetVerdict::Exceeded),
+        (1_100, BudgetVerdict::Undecided),
+    ];
+    for (spans, verdict) in table {
+        let mut run = records_with_turns(14, 1);
+        run.manifest.arms[TREATMENT.get()].expected = Some(windage_record::Expected {
+            spans_per_request: Some(1.0),
+            ..windage_record::Expected::default()
+        });
+        let of_launch = |launch| windage_record::Delivered {
+            launch,
+            arm: TREATMENT,
+            completed_requests: 1_000,
+            spans,
+            ..windage_record::Delivered::default()
+        };
+        run.delivered = (0..14).map(of_launch).collect();
+        let lost = budget(Metric::TelemetryLost, Limit::InUnit(0.01));
+        let found = judged_in(run, &[lost]);
+        assert_eq!(found[0].verdict, verdict, "{spans}: {found:?}");
+    }
+}

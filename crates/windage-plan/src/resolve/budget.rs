@@ -63,10 +63,8 @@ impl Held {
         }
         if metric == Some(Metric::TelemetryLost) {
             let is_asked = |expect: &Expect| {
-                expect
-                    .traces_per_request
-                    .or(expect.spans_per_request)
-                    .is_some()
+                let asked = expect.traces_per_request.or(expect.spans_per_request);
+                asked.is_some_and(|of_request| of_request > 0.0)
             };
             let lacking = held
                 .iter()
@@ -75,7 +73,7 @@ impl Held {
                 let message = format!("the arm `{}` expects no spans or traces", arm.name);
                 let problem = Problem::new(given.metric.span(), message, "lost of how much?");
                 checker.report(problem.help(
-                    "give it expect = { spans_per_request = 4 }, for example, or leave it out of `arms`",
+                    "give it expect = { spans_per_request = 4 }, for example, or name the other arms in `arms`",
                 ));
             }
         }
