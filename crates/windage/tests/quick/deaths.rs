@@ -133,7 +133,7 @@ fn a_death_in_warm_up_ends_the_run() {
     let plan = Plan {
         service: DOOMED,
         arms: &arms("busy"),
-        design: "warmup = '2s'",
+        design: "warmup = '10s'",
         ..Plan::default()
     };
     let ended = shop.start_plan(&plan.text()).end().code(5);

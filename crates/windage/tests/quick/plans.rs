@@ -61,7 +61,7 @@ impl Plan<'_> {
     }
 }
 
-/// The built-in service. Where `DIES` is set it is killed after 300 ms of CPU: in the middle of its
+/// The built-in service. Where `DIES` is set it is killed after 600 ms of CPU: in the middle of its
 /// load (`busy`), or while it has nothing to do (`idle`).
 pub(crate) const DOOMED: &str = r#"name = 'app'
 command = ['/bin/sh', '-c', '''
@@ -69,7 +69,7 @@ command = ['/bin/sh', '-c', '''
 read -r pid rest < /proc/self/stat
 spent() { read -r used rest < /proc/$pid/schedstat; }
 if [ -n "$DIES" ]; then (
-    while spent && [ "$used" -lt 300000000 ]; do sleep 0.01; done
+    while spent && [ "$used" -lt 600000000 ]; do sleep 0.01; done
     last=none
     while [ "$DIES" = idle ] && [ "$used" != "$last" ]; do last=$used; sleep 0.05; spent; done
     echo these are the last words
