@@ -20,14 +20,9 @@ struct List {
 ///
 /// When it is a list with mistakes.
 pub fn listed_plans(path: &Path) -> Result<Option<Vec<PathBuf>>, PlanError> {
-    // Whatever else is wrong is reported when the file is read as a plan.
-    let Ok(text) = std::fs::read_to_string(path) else {
+    let Some(text) = text_of_list(path) else {
         return Ok(None);
     };
-    let is_list = |table: toml::Table| table.contains_key("plans");
-    if !text.parse().is_ok_and(is_list) {
-        return Ok(None);
-    }
     let invalid = |problem| {
         let name = path.display().to_string();
         PlanError::Invalid(Problems::new(&name, &text, vec![problem]))
@@ -50,9 +45,24 @@ pub fn listed_plans(path: &Path) -> Result<Option<Vec<PathBuf>>, PlanError> {
             let problem = Problem::new(listed.span(), message, "not a file");
             return Err(invalid(problem.help("name plans relative to this file")));
         }
+        if text_of_list(&plan).is_some() {
+            let message = format!("`{}` is a list itself", plan.display());
+            let problem = Problem::new(listed.span(), message, "not a plan");
+            return Err(invalid(problem.help("name its plans here")));
+        }
         plans.push(plan);
     }
     Ok(Some(plans))
+}
+
+/// The text of a file that is a list. A pipe is none: it can be read only once, as a plan. Whatever
+/// else is wrong is reported when the file is read as one.
+fn text_of_list(path: &Path) -> Option<String> {
+    let text = path
+        .is_file()
+        .then(|| std::fs::read_to_string(path).ok())??;
+    let is_list = |table: toml::Table| table.contains_key("plans");
+    text.parse().is_ok_and(is_list).then_some(text)
 }
 
 #[cfg(test)]
@@ -89,6 +99,7 @@ mod tests {
             ("plans = []", "names no plan"),
             ("plans = ['b.toml']", "there is no plan"),
             ("plans = ['..']", "there is no plan"),
+            ("plans = ['all.toml']", "is a list itself"),
             ("plans = [1]", "expected a string"),
             ("plans = ['../a.toml']\nname = 'all'", "unknown key `name`"),
         ] {

@@ -19,8 +19,8 @@ use crate::message;
 use crate::signals::Signals;
 use crate::verbs::publish::{PublishFlags, Publishing};
 use crate::verbs::run::{
-    Measured, Start, directory_for, files, measure, show, show_plan_error, show_plan_warnings,
-    today, until,
+    Measured, Start, directory_for, files, may_be_several, measure, show, show_plan_error,
+    show_plan_warnings, today, until,
 };
 use worktrees::{RevisionError, Worktrees};
 
@@ -39,7 +39,7 @@ pub(crate) struct CheckFlags {
     plans: Vec<PathBuf>,
     /// The most measuring time of each plan, without launches. A run ends as soon as every budget is
     /// decided, after 16 launches at the earliest, each with a block of turns at least; one with a
-    /// budget of a response or service time, or of lost telemetry, takes all of it.
+    /// budget of a response or service time, of lost telemetry or of errors takes all of it.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, allow_hyphen_values = true)]
     within: Duration,
     /// What a budget means that is still undecided then. One without a figure never passes.
@@ -96,7 +96,7 @@ pub(crate) fn check(flags: &CheckFlags) -> Exit {
             measured
         },
     );
-    let several = plans.len() > 1 || flags.plans.iter().any(|path| path.is_dir());
+    let several = may_be_several(&flags.plans);
     let shown = show(&measured, several, false, &flags.output, &publishing);
     if measured.len() < plans.len() {
         return Exit::Interrupted;

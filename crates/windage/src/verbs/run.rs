@@ -24,7 +24,9 @@ use crate::verbs::clean::size;
 use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::Watch;
-pub(crate) use plans::{directory_for, files, show_plan_error, show_plan_warnings, today};
+pub(crate) use plans::{
+    directory_for, files, may_be_several, show_plan_error, show_plan_warnings, today,
+};
 use plans::{load_all, plan_of_run};
 
 /// Measures every plan, or continues one run.
@@ -58,7 +60,7 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
         Ok(plans) => plans,
         Err(exit) => return exit,
     };
-    let several = plans.len() > 1 || flags.plans.iter().any(|path| path.is_dir());
+    let several = may_be_several(&flags.plans);
     let measure_one = |plan: &Plan| {
         let directory = directory_for(plan, flags.out.as_deref(), plans.len() > 1);
         publishing.follow(&directory);

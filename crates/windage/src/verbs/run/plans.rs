@@ -1,5 +1,6 @@
 //! Turns flags into plans and their run directories.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -126,7 +127,16 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
             }
         }
     }
+    // A folder may have plans and a list of them; each is measured once.
+    let mut seen = BTreeSet::new();
+    files.retain(|path| path.canonicalize().map_or(true, |path| seen.insert(path)));
     Ok(files)
+}
+
+/// Whether what was named may be several plans, however many it is: then JSON is a list.
+pub(crate) fn may_be_several(paths: &[PathBuf]) -> bool {
+    let is_list = |path: &Path| listed_plans(path).is_ok_and(|plans| plans.is_some());
+    paths.len() > 1 || paths.iter().any(|path| path.is_dir() || is_list(path))
 }
 
 fn in_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
