@@ -12,7 +12,7 @@ use windage_model::{ArmIndex, Metric, Order};
 use windage_record::Times;
 use windage_stats::{Launches, two_level};
 
-use crate::compare::{Comparison, Scale, mean, own};
+use crate::compare::{Comparison, Scale, own};
 use crate::merged_times::Gathered;
 
 /// Answers required beyond a quantile in each stretch, on its nearer side.
@@ -80,10 +80,10 @@ struct Gatherer {
     /// Sequential order: each block has one arm, so only whole launches have all of them.
     whole_launches: bool,
     tracks: Vec<Track>,
-    /// The track with the longest stretches.
-    longest: usize,
     /// The current block.
     block: Stretch,
+    /// The current launch.
+    launch: Stretch,
     /// The whole run.
     whole: Stretch,
     last: Option<(u32, u32)>,
@@ -96,21 +96,17 @@ impl Gatherer {
             quantile,
             gathering: Stretch::of_arms(arms),
             ratios: vec![BTreeMap::new(); arms],
-            own_ns: vec![BTreeMap::new(); arms],
+            own_us: vec![BTreeMap::new(); arms],
         };
         let reported = quantiles.metrics.map(|(metric, at)| (at, Some(metric)));
         let further = further.iter().map(|at| (*at, None));
         let tracks: Vec<Track> = reported.into_iter().chain(further).map(track).collect();
-        let nearer = |track: &Track| nearer_side(track.quantile);
-        let longest = (0..tracks.len())
-            .min_by(|a, b| nearer(&tracks[*a]).total_cmp(&nearer(&tracks[*b])))
-            .unwrap_or(0);
         Gatherer {
             arms,
             whole_launches: order == Order::Sequential,
             tracks,
-            longest,
             block: Stretch::of_arms(arms),
+            launch: Stretch::of_arms(arms),
             whole: Stretch::of_arms(arms),
             last: None,
         }
@@ -135,12 +131,18 @@ impl Gatherer {
     }
 
     fn block_over(&mut self, launch: u32, launch_over: bool) {
-        for (number, track) in self.tracks.iter_mut().enumerate() {
-            // Only one track passes times on to `whole`: the one that does so most rarely.
-            let whole = (number == self.longest).then_some(&mut self.whole);
-            track.block_over(&self.block, launch, launch_over, whole);
+        self.launch.merge(&self.block);
+        for track in &mut self.tracks {
+            track.block_over(&self.block, launch, launch_over);
+            if launch_over {
+                track.launch_over(&self.launch, launch);
+            }
         }
         self.block.clear();
+        if launch_over {
+            self.whole.merge(&self.launch);
+            self.launch.clear();
+        }
     }
 
     /// Ends gathering and returns the comparisons.
@@ -258,7 +260,7 @@ impl Finished {
         Comparison {
             baseline: self.figure_us(ArmIndex::BASELINE, track.quantile),
             arm: self.figure_us(arm, track.quantile),
-            own: own(&track.own_us(arm)),
+            own: own(&track.own_us[arm.get()]),
             rounds: launches.len(),
             location: two_level(&launches),
             scale: Scale::LogRatio,
@@ -298,30 +300,20 @@ struct Track {
     gathering: Stretch,
     /// Ratios to the baseline, by arm.
     ratios: Vec<OfLaunches>,
-    /// Quantiles of the same stretches, by arm.
-    own_ns: Vec<OfLaunches>,
+    /// Quantiles of whole launches, by arm.
+    own_us: Vec<BTreeMap<u32, f64>>,
 }
 
-/// Values by launch, in the order of their stretches.
+/// Log ratios by launch, in the order of their stretches.
 type OfLaunches = BTreeMap<u32, Vec<f64>>;
 
 impl Track {
     /// Closes the stretch if every arm with answers has enough of them. The rest of a finished
-    /// launch is too short for a stretch and is dropped. All times are passed on to `whole`,
-    /// dropped or not.
-    fn block_over(
-        &mut self,
-        block: &Stretch,
-        launch: u32,
-        launch_over: bool,
-        whole: Option<&mut Stretch>,
-    ) {
+    /// launch is too short for a stretch and is dropped.
+    fn block_over(&mut self, block: &Stretch, launch: u32, launch_over: bool) {
         // Except for tails, most blocks are a stretch by themselves: nothing is copied then.
         if self.gathering.is_empty() && block.is_full(self.quantile) {
             self.compare(block, launch);
-            if let Some(whole) = whole {
-                whole.merge(block);
-            }
             return;
         }
         self.gathering.merge(block);
@@ -332,34 +324,31 @@ impl Track {
             self.gathering = gathering;
         }
         if full || launch_over {
-            if let Some(whole) = whole {
-                whole.merge(&self.gathering);
-            }
             self.gathering.clear();
         }
     }
 
-    /// Adds each arm's quantile, and as a log ratio to the baseline's.
+    /// Adds each arm's quantile as a log ratio to the baseline's.
     fn compare(&mut self, stretch: &Stretch, launch: u32) {
         // A time of zero has no logarithm; one nanosecond is close enough.
-        let own_ns = |times: &Gathered| times.at_quantile(self.quantile).max(1) as f64;
+        let log = |times: &Gathered| (times.at_quantile(self.quantile).max(1) as f64).ln();
         let baseline = stretch.by_arm.first().filter(|times| !times.is_empty());
-        let Some(baseline) = baseline.map(own_ns) else {
+        let Some(baseline) = baseline.map(log) else {
             return;
         };
         for (arm, times) in stretch.present() {
-            let own_ns = own_ns(times);
-            let ratio = (own_ns / baseline).ln();
+            let ratio = log(times) - baseline;
             self.ratios[arm].entry(launch).or_default().push(ratio);
-            self.own_ns[arm].entry(launch).or_default().push(own_ns);
         }
     }
 
-    /// The mean over the stretches of each launch.
-    fn own_us(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
-        let launches = self.own_ns[arm.get()].iter();
-        let means = launches.filter_map(|(launch, ns)| Some((*launch, mean(ns.iter().copied())?)));
-        means.map(|(launch, ns)| (launch, ns / 1e3)).collect()
+    /// Keeps each arm's own quantile over a whole launch, if enough answers were beyond it.
+    fn launch_over(&mut self, times: &Stretch, launch: u32) {
+        let enough = times.present().filter(|(_, of)| enough(of, self.quantile));
+        for (arm, of) in enough {
+            let us = of.at_quantile(self.quantile) as f64 / 1e3;
+            self.own_us[arm].insert(launch, us);
+        }
     }
 }
 

@@ -93,3 +93,26 @@ fn too_few_answers_give_no_tail() {
     assert!(found[4].1.location.is_err());
     assert_eq!(found[4].1.baseline, None);
 }
+
+/// In one block of twenty, all answers take a hundred times as long: 5 % of all.
+#[test]
+fn an_own_quantile_is_that_of_the_launch_and_needs_no_baseline() {
+    let mut gatherer = Gatherer::new(2, SERVICE_TIME, &[], Order::Mirrored);
+    for launch in 0..2 {
+        for block in 0..20 {
+            let base_ns = if block == 7 { 100_000_000 } else { 1_000_000 };
+            gatherer.add(&timed(launch, block, 1, base_ns, 1000));
+        }
+    }
+    let finished = gatherer.finish();
+    for (metric, comparison) in finished.comparisons(ArmIndex(1), 40) {
+        let own = comparison.own.unwrap();
+        let reported = comparison.arm.unwrap();
+        assert_eq!(own.launches, 2);
+        assert!(
+            (own.estimate / reported - 1.0).abs() < 0.01,
+            "{}",
+            metric.as_str()
+        );
+    }
+}
