@@ -117,10 +117,11 @@ impl History {
         })
     }
 
-    /// Opens the database of a directory of runs. Where none can be written, rows are kept in memory.
+    /// Opens the database of a directory of runs. Where none is and none can be made, rows are kept in
+    /// memory.
     ///
     /// # Errors
-    /// When the file is no history.
+    /// When there is one that can't serve: what it has must not be missing without a word.
     pub fn of_directory(directory: &Path) -> Result<History, HistoryError> {
         let path = directory.join(FILE_NAME);
         let in_memory = || {
@@ -137,7 +138,7 @@ impl History {
             Err(HistoryError::Unusable {
                 why: Unusable::Access(_),
                 ..
-            }) => in_memory(),
+            }) if !path.exists() => in_memory(),
             opened => opened,
         }
     }
@@ -415,6 +416,23 @@ mod tests {
         if let Some(text) = analysis {
             fs::write(run.join("analysis.json"), text).unwrap();
         }
+    }
+
+    #[test]
+    fn only_a_missing_database_is_replaced_by_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(FILE_NAME);
+        let other = History::open(&file).unwrap();
+        other.connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        let refused = History::of_directory(folder.path()).unwrap_err();
+        assert!(refused.to_string().contains("locked"), "{refused}");
+        drop(other);
+        History::of_directory(folder.path()).unwrap();
+
+        // Root may write everywhere, but creates no file in a directory that is not there.
+        let missing = folder.path().join("missing");
+        let rows = History::of_directory(&missing).unwrap();
+        assert_eq!(rows.rows(&Which::default()).unwrap(), []);
     }
 
     #[test]
