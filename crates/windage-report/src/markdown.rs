@@ -148,7 +148,7 @@ pub(crate) fn push_details(text: &mut String, details: &[&Table]) {
     paragraph(text, "</details>");
 }
 
-fn push_warnings(text: &mut String, analysis: &Analysis) {
+pub(crate) fn push_warnings(text: &mut String, analysis: &Analysis) {
     let soundness = analysis.validity.soundness();
     let rows = warnings::warnings(analysis);
     let heading = warnings::heading(soundness, !rows.is_empty());

@@ -143,7 +143,7 @@ pub(crate) enum ReportFormat {
     Junit,
     /// Budgets as annotations of a GitHub workflow.
     Annotations,
-    /// Budgets as Markdown for one comment on a pull request, with a mark to find it again.
+    /// Budgets as Markdown for a comment on a pull request: the verdict first.
     Comment,
     /// Overheads as Bencher's adapter `json` reads them.
     Bencher,

@@ -1,37 +1,23 @@
 //! Budgets as one comment on a pull request, which later checks update in place.
 
 use windage_analysis::Analysis;
-use windage_model::BudgetVerdict;
+use windage_model::{BudgetVerdict, Soundness};
 
 use super::unusable;
-use crate::fact::one_line;
+use crate::fact::{Fact, one_line};
 use crate::facts;
-use crate::markdown::{escaped, facts_list, paragraph, push_table};
+use crate::markdown::{escaped, facts_list, paragraph, push_table, push_warnings};
 use crate::rows;
 
-/// Markdown with the verdict of each plan, then its budgets. Further runs of a plan are what was
-/// measured again.
-///
-/// The first line is a mark that a reader doesn't see and that differs between plans: the comment that
-/// begins with it is the one to replace.
+/// Markdown with the verdict of each plan, then its budgets. A second run of the same two revisions is
+/// what was measured again.
 #[must_use]
 pub fn comment(analyses: &[Analysis]) -> String {
-    let mut plans: Vec<(&str, Vec<&Analysis>)> = Vec::new();
-    for analysis in analyses {
-        match plans.iter_mut().find(|(plan, _)| *plan == analysis.plan) {
-            Some((_, runs)) => runs.push(analysis),
-            None => plans.push((&analysis.plan, vec![analysis])),
-        }
-    }
-    let names: Vec<&str> = plans.iter().map(|(plan, _)| *plan).collect();
-    // Two hyphens would end the mark.
-    let names = one_line(&names.join(", ")).replace("--", "__");
-    let names = names.replace('>', "_");
-    let mut text = format!("<!-- windage check: {names} -->\n");
-    for (plan, runs) in plans {
-        let heading = format!("### {}: {}", escaped(&one_line(plan)), outcome(&runs));
-        paragraph(&mut text, &heading);
-        for (number, run) in runs.into_iter().enumerate() {
+    let mut text = String::new();
+    for runs in analyses.chunk_by(is_repeated_by) {
+        let plan = escaped(&one_line(&runs[0].plan));
+        paragraph(&mut text, &format!("### {plan}: {}", outcome(runs)));
+        for (number, run) in runs.iter().enumerate() {
             if number > 0 {
                 paragraph(&mut text, "Measured again in fresh launches:");
             }
@@ -42,17 +28,37 @@ pub fn comment(analyses: &[Analysis]) -> String {
     text + "\n"
 }
 
-/// What the runs of a plan say together: a budget that is exceeded in one has to be exceeded in all.
-fn outcome(runs: &[&Analysis]) -> &'static str {
-    let worst = runs.iter().filter_map(|run| run.worst_budget()).max();
+/// Only a change is measured again.
+fn is_repeated_by(run: &Analysis, next: &Analysis) -> bool {
+    run.revisions.is_some() && run.revisions == next.revisions && run.plan == next.plan
+}
+
+/// The worst under any load.
+fn soundness(run: &Analysis) -> Soundness {
+    let loads = run.regimes().map(|load| load.validity.soundness());
+    loads.max().unwrap_or(Soundness::Valid)
+}
+
+/// What the runs of a plan say together, and whether they are suspect.
+fn outcome(runs: &[Analysis]) -> String {
     if runs.iter().any(|run| unusable(run).is_some()) {
-        return "no verdict";
+        return "no verdict".to_owned();
     }
-    let exceeded = runs.iter().map(|run| run.exceeded_budgets());
+    let is_suspect = runs.iter().map(soundness).max() == Some(Soundness::Suspect);
+    format!(
+        "{}{}",
+        verdict(runs),
+        if is_suspect { ", suspect" } else { "" }
+    )
+}
+
+/// A budget that is exceeded in one run has to be exceeded in all.
+fn verdict(runs: &[Analysis]) -> &'static str {
+    let exceeded = runs.iter().map(Analysis::exceeded_budgets);
     let in_all = exceeded.reduce(|some, others| &some & &others);
-    match worst {
+    match runs.iter().filter_map(Analysis::worst_budget).max() {
         Some(BudgetVerdict::Exceeded) if in_all.is_some_and(|all| !all.is_empty()) => "exceeded",
-        Some(BudgetVerdict::Within) if runs.iter().any(|run| warns(run)) => {
+        Some(BudgetVerdict::Within) if runs.iter().any(warns) => {
             "within its budgets, with a warning"
         }
         Some(BudgetVerdict::Within) => "within its budgets",
@@ -74,5 +80,18 @@ fn push_run(text: &mut String, run: &Analysis) {
         for table in rows::budget_tables(load) {
             push_table(text, &table);
         }
+        if soundness(run) != Soundness::Valid {
+            push_warnings(text, load);
+        }
     }
+    facts_list(text, &measured(run));
+}
+
+/// Which commit was measured, and when. Two revisions are among the facts of each load.
+fn measured(run: &Analysis) -> Vec<Fact> {
+    let commit = run.versions.get("commit");
+    let commit = commit.filter(|_| run.revisions.is_none());
+    let commit = commit.map(|commit| Fact::new("commit", one_line(commit)));
+    let when = format!("{} at {}", one_line(&run.run), run.started);
+    commit.into_iter().chain([Fact::new("run", when)]).collect()
 }

@@ -1,6 +1,6 @@
 //! What CI reads.
 
-use windage_model::{BudgetVerdict, Soundness};
+use windage_model::{BudgetVerdict, Revision, Revisions, Soundness, WarningCode};
 use windage_report::{annotations, bencher, benchmark_action, comment, junit};
 
 use crate::fixtures;
@@ -57,14 +57,21 @@ fn harmful_names_are_escaped() {
     let _: serde_json::Value = serde_json::from_str(&bencher(&runs)).unwrap();
     let shown = comment(&runs);
     assert!(!shown.contains("<b>"), "{shown}");
-    assert_eq!(shown.lines().next().unwrap().matches("-->").count(), 1);
 }
 
 #[test]
 fn what_is_measured_again_has_to_be_exceeded_again() {
-    let first = fixtures::budgets();
+    let revision = |name: &str| Revision {
+        name: name.to_owned(),
+        commit: format!("{name}0a1b2c"),
+    };
+    let mut first = fixtures::budgets();
+    first.revisions = Some(Revisions {
+        base: revision("main"),
+        head: revision("HEAD"),
+    });
     let again = |verdict| {
-        let mut again = fixtures::budgets();
+        let mut again = first.clone();
         again.arms[2].budgets[0].verdict = verdict;
         comment(&[first.clone(), again])
     };
@@ -79,10 +86,31 @@ fn what_is_measured_again_has_to_be_exceeded_again() {
         assert!(shown.contains(&heading), "{heading}: {shown}");
         assert!(shown.contains("Measured again"), "{shown}");
     }
+    let others = comment(&[fixtures::budgets(), fixtures::budgets()]);
+    assert_eq!(others.matches("### ").count(), 2, "no revisions: {others}");
+
     let mut within = fixtures::budgets();
     within.arms[2].budgets.clear();
     within.arms[3].budgets.clear();
     assert!(comment(&[within.clone()]).contains(": within its budgets, with a warning\n"));
     within.arms[4].budgets[1].warns = false;
-    assert!(comment(&[within]).contains(": within its budgets\n"));
+    assert!(comment(&[within.clone()]).contains(": within its budgets\n"));
+    within.validity = fixtures::suspect().validity;
+    assert!(
+        comment(&[within.clone()]).contains(": no verdict\n"),
+        "ended too soon"
+    );
+    within
+        .validity
+        .reasons
+        .retain(|reason| reason.code() != WarningCode::RunIncomplete);
+    let suspect = comment(&[within]);
+    assert!(
+        suspect.contains(": within its budgets, suspect\n"),
+        "{suspect}"
+    );
+    assert!(
+        suspect.contains("(suspect): "),
+        "with its reasons: {suspect}"
+    );
 }

@@ -143,6 +143,7 @@ pub(crate) fn ended(shop: &Workshop, shell: &str, [within, base]: [&str; 2]) -> 
         ("UNDECIDED", "report"),
         ("BASE", base),
         ("GITHUB_STEP_SUMMARY", "summary"),
+        ("PLACE", "ci, budgets 0, out"),
         ("REPOSITORY", "we/shop"),
         ("NUMBER", "12"),
     ]);
@@ -177,6 +178,49 @@ fn files_for_ci_end_as_the_check_does() {
             let text = fs::read_to_string(shop.dir().join(report)).unwrap();
             assert!(text.contains("exceeded"), "{report}: {text}");
         }
+    }
+}
+
+#[test]
+fn the_action_says_when_there_is_no_verdict() {
+    let action = shell_of("action.yml", "run: |");
+    let shop = Workshop::new();
+    let comment = || fs::read_to_string(shop.dir().join("out.md")).unwrap();
+    shop.write("plan.toml", "name = 'app'");
+    assert_eq!(ended(&shop, &action, ["2s", ""]), Some(2));
+    let mark = "<!-- windage: ci, budgets 0, out -->\n";
+    assert!(comment().starts_with(mark), "{}", comment());
+    assert!(comment().contains("no verdict") && comment().contains("exit code 2"));
+
+    fs::create_dir(shop.dir().join("out")).unwrap();
+    shop.write("plan.toml", &plan(&budget("rss_peak", "1GiB")));
+    assert_eq!(
+        ended(&shop, &action, ["2s", ""]),
+        Some(2),
+        "of an earlier step"
+    );
+    assert!(comment().contains("no verdict"), "{}", comment());
+}
+
+#[test]
+fn the_action_reports_all_plans_of_a_list() {
+    let shop = Workshop::new();
+    for name in ["a", "b"] {
+        let plan = plan(&budget("rss_peak", "1GiB"));
+        let named = plan.replacen("name = 'small'", &format!("name = '{name}'"), 1);
+        shop.write(&format!("{name}.toml"), &named);
+    }
+    shop.write("plan.toml", "plans = ['a.toml', 'b.toml', './a.toml']");
+    let action = shell_of("action.yml", "run: |");
+    assert_eq!(ended(&shop, &action, ["2s", ""]), Some(0));
+    let read = |file: &str| fs::read_to_string(shop.dir().join(file)).unwrap();
+    assert_eq!(
+        read("out.xml").matches("<testsuite ").count(),
+        2,
+        "each once"
+    );
+    for heading in ["### a: within its budgets", "### b: within its budgets"] {
+        assert!(read("out.md").contains(heading), "{}", read("out.md"));
     }
 }
 
