@@ -126,7 +126,11 @@ impl Cost {
             (own.launches < needed).then_some(needed)
         });
         let is_of_another = |own| rules.sequence && is_of_another_sequence(run, own);
-        let cost = own.zip(of).ok_or(Missing::NoValue).and_then(|(own, of)| {
+        let missing = || match of {
+            Some(of) if of.rounds == 1 => Missing::OneValue,
+            _ => Missing::NoValue,
+        };
+        let cost = own.zip(of).ok_or_else(missing).and_then(|(own, of)| {
             let found = interval(own, both_sides(confidence), rules);
             let found = found.ok_or(Missing::UnboundedSequence)?;
             let counts = of.counts.map(Counts::of_arm_alone);
@@ -164,8 +168,12 @@ fn both_sides(confidence: f64) -> Confidence {
     Confidence::of(2.0 * confidence - 1.0).unwrap_or(Confidence::P90)
 }
 
-/// The same of a budget for the arm's own figure.
+/// Further measuring time until a budget for the arm's own figure is decided, in seconds. `None` for
+/// a share: how many answers its counts need is another question.
 fn own_time_needed_s(budget: &Budget, of: &Comparison, rules: Rules) -> Option<f64> {
+    if of.counts.is_some() {
+        return None;
+    }
     let at = both_sides(budget.confidence);
     let rule = VerdictRule {
         low: f64::NEG_INFINITY,

@@ -116,6 +116,14 @@ impl Counts {
         }
         let (low, high) = proportion(hits, of, at)?;
         let share = hits as f64 / of as f64;
+        // Of nothing at all, Wilson's upper end is somewhat too low: this one is exact.
+        let beyond = (1.0 - at.get()) / 2.0;
+        let above_nothing = 1.0 - beyond.powf(1.0 / of as f64);
+        let high = if hits == 0 {
+            high.max(above_nothing)
+        } else {
+            high
+        };
         Some((share - low, high - share))
     }
 }

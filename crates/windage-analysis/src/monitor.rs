@@ -5,7 +5,7 @@
 //! confidence sequences, which hold at every look. (In a run of one round the deferred cost is
 //! unknown until the end; it shifts the estimate but hardly changes the interval's width.)
 
-use windage_model::{ArmIndex, BudgetVerdict, Metric, Role, Until};
+use windage_model::{ArmIndex, BudgetVerdict, Metric, Role, Unit, Until};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
 use windage_stats::{Confidence, TwoLevel, UnitKind, outlook};
 
@@ -111,9 +111,14 @@ impl Monitor {
         })
     }
 
-    /// That every budget is decided. Times are not read during a run, so that a budget of a quantile
-    /// is open until its end.
+    /// That every budget is decided. Times and what arrived are not read during a run, so that budgets
+    /// of quantiles and of lost telemetry are open until its end; so are all of shares, whose counts
+    /// have an interval for one look.
     fn decided(&mut self) -> Option<String> {
+        let mut budgets = self.records.manifest.budgets.iter();
+        if budgets.any(|budget| budget.metric.unit() == Unit::Share) {
+            return None;
+        }
         let verdicts: Vec<BudgetVerdict> = self.records.so_far(|so_far| {
             let run = Run::new(so_far, Finished::nothing(), Finished::nothing());
             let arms = so_far.manifest.arms.iter().map(|arm| arm.index);

@@ -136,11 +136,11 @@ pub(crate) fn can_have(metric: Metric, model: LoadModel) -> bool {
     use Metric::{
         CpuIdle, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated, CpuPerSpan, FlushCpu,
         FlushTime, GeneratorCpuPerRequest, Pss, RssPeak, RssSteady, StartupCpu, StartupTime,
-        Throughput, TypicalCpuPerRequest, WallPerIteration,
+        TelemetryLost, Throughput, TypicalCpuPerRequest, WallPerIteration,
     };
     match metric {
         CpuPerSpan | CpuPerEvent | GeneratorCpuPerRequest | TypicalCpuPerRequest => false,
-        CpuIdle | RssSteady | RssPeak | Pss | StartupTime | StartupCpu => true,
+        CpuIdle | RssSteady | RssPeak | Pss | StartupTime | StartupCpu | TelemetryLost => true,
         CpuPerIteration | CpuPerIterationIsolated | WallPerIteration | FlushTime | FlushCpu => {
             model == LoadModel::Batch
         }

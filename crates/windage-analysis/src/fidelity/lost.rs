@@ -3,22 +3,38 @@
 use std::collections::BTreeMap;
 
 use windage_model::ArmIndex;
+use windage_record::{Delivered, Expected};
 
 use super::FidelityOfLaunch;
-use super::of_arm;
 use crate::compare::{Comparison, Counts, Scale, by_launch};
 use crate::run::Run;
 
 /// Expected and delivered telemetry by launch.
 type OfLaunches = BTreeMap<u32, FidelityOfLaunch>;
 
-/// The share of what the plan expects of an arm that did not arrive, by launch; `None` for an arm
-/// without an expectation. A baseline without one loses nothing.
+/// What a plan can expect of a request, and what arrived of it.
+type Kind = (fn(&Expected) -> Option<f64>, fn(&Delivered) -> u64);
+
+const KINDS: [Kind; 3] = [
+    (|expected| expected.traces_per_request, |of| of.root_spans),
+    (|expected| expected.spans_per_request, |of| of.spans),
+    (|expected| expected.events_per_request, |of| of.span_events),
+];
+
+/// The share of what the plan expects of an arm that did not arrive, by launch: of traces, spans or
+/// events, whichever lost most. `None` for an arm of which nothing is expected. A baseline without
+/// an expectation loses nothing.
 ///
 /// What sampling leaves out by chance is part of each launch's share, in either direction.
 pub(crate) fn lost(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
-    let of_arm = launches(run, arm)?;
-    let of_baseline = launches(run, ArmIndex::BASELINE);
+    let of_kind = |kind| Some((kind, launches(run, arm, kind)?));
+    let share = |(_, launches): &(Kind, OfLaunches)| {
+        let (expected, delivered) = sum(launches);
+        1.0 - delivered as f64 / expected
+    };
+    let kinds = KINDS.into_iter().filter_map(of_kind);
+    let (kind, of_arm) = kinds.max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let of_baseline = launches(run, ArmIndex::BASELINE, kind);
     let baseline = match &of_baseline {
         Some(launches) => shares(launches),
         None => of_arm.keys().map(|launch| (*launch, 0.0)).collect(),
@@ -33,15 +49,23 @@ pub(crate) fn lost(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
     })
 }
 
-/// `None` when nothing is expected.
-fn launches(run: &Run<'_>, arm: ArmIndex) -> Option<OfLaunches> {
+/// `None` when nothing of this kind is expected.
+fn launches(run: &Run<'_>, arm: ArmIndex, (per_request, arrived): Kind) -> Option<OfLaunches> {
     let expected = run.records.manifest.arms[arm.get()].expected?;
+    let per_request = per_request(&expected).filter(|of_request| *of_request > 0.0)?;
     let delivered = run.records.delivered.iter().filter(|of| of.arm == arm);
-    let each = delivered.filter_map(|of| {
-        let sum = of_arm::sum(expected, std::iter::once(of));
-        Some((of.launch, of_arm::of_launch(sum)?))
+    let each = delivered.map(|of| {
+        let expected = per_request * of.completed_requests as f64;
+        let delivered = arrived(of);
+        (
+            of.launch,
+            FidelityOfLaunch {
+                expected,
+                delivered,
+            },
+        )
     });
-    let each: OfLaunches = each.collect();
+    let each: OfLaunches = each.filter(|(_, of)| of.expected.is_finite()).collect();
     (!each.is_empty()).then_some(each)
 }
 
@@ -51,11 +75,15 @@ fn shares(launches: &OfLaunches) -> BTreeMap<u32, f64> {
     asked.map(|(launch, of)| (*launch, share(of))).collect()
 }
 
+fn sum(launches: &OfLaunches) -> (f64, u64) {
+    let expected = launches.values().map(|of| of.expected).sum();
+    let delivered = launches.values().map(|of| of.delivered);
+    (expected, delivered.fold(0, u64::saturating_add))
+}
+
 /// How much was lost in all launches, and out of how much.
 fn counted(launches: &OfLaunches) -> [u64; 2] {
-    let expected: f64 = launches.values().map(|of| of.expected).sum();
-    let delivered = launches.values().map(|of| of.delivered);
-    let delivered = delivered.fold(0, u64::saturating_add);
+    let (expected, delivered) = sum(launches);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -76,17 +104,25 @@ mod tests {
 
     /// The lost share of launches of which each expects a span for each of 1,000 requests.
     fn lost(delivered: &[u64]) -> Option<Interval> {
-        let mut run = fixture::records(u32::try_from(delivered.len()).unwrap());
-        run.manifest.arms[ARM].expected = Some(Expected {
+        let expected = Expected {
             spans_per_request: Some(1.0),
             ..Expected::default()
-        });
-        let of_launch = |(launch, &spans): (u32, &u64)| Delivered {
+        };
+        let spans = |spans: &u64| Delivered {
+            spans: *spans,
+            ..Delivered::default()
+        };
+        lost_of(expected, &delivered.iter().map(spans).collect::<Vec<_>>())
+    }
+
+    fn lost_of(expected: Expected, delivered: &[Delivered]) -> Option<Interval> {
+        let mut run = fixture::records(u32::try_from(delivered.len()).unwrap());
+        run.manifest.arms[ARM].expected = Some(expected);
+        let of_launch = |(launch, of): (u32, &Delivered)| Delivered {
             launch,
             arm: run.manifest.arms[ARM].index,
             completed_requests: 1_000,
-            spans,
-            ..Delivered::default()
+            ..of.clone()
         };
         run.delivered = (0..).zip(delivered).map(of_launch).collect();
         let analysis = analyse(&run.gathered(), std::iter::empty(), std::iter::empty());
@@ -109,5 +145,43 @@ mod tests {
         assert!((7e-4..1e-3).contains(&found.high), "{found:?}");
         let more = lost(&[1_000, 1_000, 1_000, 1_002]).unwrap();
         assert!(more.estimate < 0.0 && more.high > 5e-4, "{more:?}");
+    }
+
+    #[test]
+    fn what_lost_most_counts() {
+        let all = Expected {
+            traces_per_request: Some(1.0),
+            spans_per_request: Some(4.0),
+            events_per_request: Some(2.0),
+        };
+        let of = |root_spans, spans, span_events| {
+            let each = Delivered {
+                root_spans,
+                spans,
+                span_events,
+                ..Delivered::default()
+            };
+            lost_of(all, &vec![each; 4]).unwrap().estimate
+        };
+        assert_eq!(of(1_000, 4_000, 2_000), 0.0);
+        assert_eq!(of(1_000, 3_000, 2_000), 0.25, "child spans");
+        assert_eq!(of(1_000, 4_000, 1_000), 0.5, "events");
+        assert_eq!(
+            of(750, 4_400, 2_000),
+            0.25,
+            "a surplus of another kind hides nothing"
+        );
+    }
+
+    #[test]
+    fn without_an_expectation_there_is_nothing_to_lose() {
+        let none = Expected {
+            traces_per_request: Some(0.0),
+            ..Expected::default()
+        };
+        assert_eq!(
+            lost_of(none, &[Delivered::default(), Delivered::default()]),
+            None
+        );
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
 }
 
 /// `None` when nothing is expected.
-pub(super) fn of_launch(launch: Fidelity) -> Option<FidelityOfLaunch> {
+fn of_launch(launch: Fidelity) -> Option<FidelityOfLaunch> {
     Some(FidelityOfLaunch {
         expected: launch.expected?,
         delivered: launch.delivered,

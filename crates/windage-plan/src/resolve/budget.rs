@@ -63,14 +63,18 @@ impl Held {
         }
         if metric == Some(Metric::TelemetryLost) {
             let is_asked = |expect: &Expect| {
-                let asked = expect.traces_per_request.or(expect.spans_per_request);
-                asked.is_some_and(|of_request| of_request > 0.0)
+                let all = [
+                    expect.traces_per_request,
+                    expect.spans_per_request,
+                    expect.events_per_request,
+                ];
+                all.into_iter().flatten().any(|of_request| of_request > 0.0)
             };
             let lacking = held
                 .iter()
                 .find(|arm| !arm.expect.as_ref().is_some_and(is_asked));
             if let Some(arm) = lacking {
-                let message = format!("the arm `{}` expects no spans or traces", arm.name);
+                let message = format!("the arm `{}` expects no telemetry", arm.name);
                 let problem = Problem::new(given.metric.span(), message, "lost of how much?");
                 checker.report(problem.help(
                     "give it expect = { spans_per_request = 4 }, for example, or name the other arms in `arms`",
@@ -254,6 +258,10 @@ fn metric(
         Some(_) if given.of == BudgetOf::Change => (
             format!("the change of `{name}` can't have a budget"),
             "not a total of CPU",
+        ),
+        Some(metric) if given.of == BudgetOf::Own && metric.direction() == Direction::Higher => (
+            format!("`{name}` can't have a budget of its own: more of it is better"),
+            "a limit from above says nothing",
         ),
         Some(_) => (
             format!("`{name}` can't have {} under this load", given.what),
