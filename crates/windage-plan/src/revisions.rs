@@ -7,8 +7,8 @@ use crate::{Arm, Checkout, Origin, Plan};
 impl Plan {
     /// One plan that measures both, each with all arms. The processes of a revision share the pages
     /// of its program, which the turn of one leaves in the caches for the next: with fewer arms, a
-    /// revision would cost more. Only budgets of a change are left, of the arms from `head`. Arms that differ by an
-    /// agent's mere presence are left out.
+    /// revision would cost more. Budgets are of the arms from `head`. Arms that differ by an agent's
+    /// mere presence are left out.
     ///
     /// # Errors
     /// Why they can't be measured at the same time, in a sentence for the user.
@@ -53,7 +53,6 @@ impl Plan {
             u16::try_from(found).ok().map(ArmIndex)
         };
         let mut budgets = head.budgets;
-        budgets.retain(|budget| budget.of == BudgetOf::Change);
         for budget in &mut budgets {
             budget.arms = budget.arms.iter().filter_map(|of| place(*of)).collect();
         }
@@ -184,7 +183,7 @@ at_most = "10us"
         instances.dedup();
         assert_eq!(instances.len(), 8, "{instances:?}");
         assert_eq!(both.build_folders(), ["/base", "/head"].map(Path::new));
-        let arms = both.budgets.iter().map(|budget| budget.arms.clone());
+        let arms = both.decided_budgets().map(|budget| budget.arms.clone());
         let [all, service] = [[4, 6, 7].map(ArmIndex).to_vec(), vec![ArmIndex(4)]];
         assert_eq!(arms.collect::<Vec<_>>(), [all, service]);
     }

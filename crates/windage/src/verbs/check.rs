@@ -292,7 +292,26 @@ fn prepared(
         return None;
     }
     show_plan_warnings(path, plan);
+    if let Some(why) = open_budgets(plan) {
+        message::warning(format_args!("{}: {why}", path.display()));
+    }
     ended.is_empty().then_some(checked)
+}
+
+/// That a check leaves budgets undecided, because they are not of what it compares.
+fn open_budgets(plan: &Plan) -> Option<String> {
+    let open = plan.budgets.len() - plan.decided_budgets().count();
+    let (budgets, are) = if open == 1 {
+        ("budget", "is")
+    } else {
+        ("budgets", "are")
+    };
+    let remedy = if plan.revisions.is_some() {
+        format!("{budgets} that {are} not of a change: check the plan without --base as well")
+    } else {
+        format!("{budgets} of a change: --base REV names the revision to compare with")
+    };
+    (open > 0).then(|| format!("this check does not decide {open} {remedy}"))
 }
 
 /// What the worst budgets of all runs come to. A run without one decides nothing.

@@ -110,11 +110,27 @@ fn the_action_shows_both_runs() {
 #[test]
 fn the_same_commit_is_within() {
     let shop = repository();
-    let args = ["check", "plan.toml", "--base", "v1", "--head", "v1"];
+    let of_cost = "[[budget]]\nmetric = 'cpu_per_request'\nat_most = '1%'\n[design]";
+    shop.write("plan.toml", &plan().replace("[design]", of_cost));
+    git(
+        &shop,
+        &[
+            "commit",
+            "--quiet",
+            "-am",
+            "a budget that --base leaves open",
+        ],
+    );
+    let args = ["check", "plan.toml", "--base", "main", "--head", "main"];
     let end = ["--within", "8s", "--out", &shop.run, "--json"];
     let checked = shop.windage(&[&args[..], &end[..]].concat());
-    let document = checked.code(0).says(&["the same commit"]).json();
-    for budget in document["budgets"].as_array().unwrap() {
+    let checked = checked
+        .code(0)
+        .says(&["the same commit", "does not decide 1 budget"]);
+    let document = checked.json();
+    let budgets = document["budgets"].as_array().unwrap();
+    assert_eq!(budgets.len(), 2, "{budgets:?}");
+    for budget in budgets {
         assert_eq!(budget["verdict"], "within", "{budget}");
     }
 }
