@@ -26,14 +26,17 @@ pub struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// The commits on both sides, to measure them at once: shortened hashes. `None` where one is
-    /// unknown or had uncommitted changes.
+    /// The command that measures the commits on both sides at once. `None` where one is unknown or
+    /// had uncommitted changes.
     #[must_use]
-    pub fn commits(self) -> Option<[String; 2]> {
+    pub fn check(self) -> Option<String> {
         let are_two = self.last.is_of_commit()
             && self.first.is_of_commit()
             && self.last.commit != self.first.commit;
-        are_two.then(|| [self.last, self.first].map(Row::short_commit))
+        are_two.then(|| {
+            let [base, head] = [self.last, self.first].map(Row::short_commit);
+            format!("windage check PLAN --base {base} --head {head}")
+        })
     }
 }
 

@@ -41,7 +41,7 @@ pub use crate::fact::one_line;
 pub use crate::guide::{
     GuideError, GuideOptions, guide, summary_of_runs, summary_of_runs_markdown,
 };
-pub use crate::history::{history_amount, history_label, history_scale};
+pub use crate::history::{history_amount, history_change, history_label, history_scale};
 pub use crate::markdown::markdown;
 pub use crate::page::{
     DASHBOARD_POLICY, FlameGraph, PageSource, SCRIPT, STYLE, Sent, dashboard_html, flame_graphs,

@@ -45,7 +45,7 @@ export function newest({ arms, label }: HistoryChart): Table {
   };
 }
 
-/** Every result. */
+/** Every result that is drawn. */
 export function historyTable(arms: readonly HistoryArm[]): Field[][] {
   const rows = arms.flatMap(({ arm, results }) =>
     results.map((of): Field[] => [arm, of.started, of.run, of.commit, of.estimate, of.low, of.high, of.validity]),

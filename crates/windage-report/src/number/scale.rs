@@ -73,6 +73,14 @@ impl Scale {
         self.unit
     }
 
+    /// The same scale with the unit of differences: those of shares are in points.
+    pub(crate) fn of_differences(self) -> Scale {
+        Scale {
+            unit: self.of_differences,
+            ..self
+        }
+    }
+
     /// The same scale without its unit.
     pub(crate) fn without_unit(self) -> Scale {
         Scale {
@@ -183,10 +191,8 @@ impl Scale {
     pub(crate) fn signed_to(self, interval: &Interval, most: usize) -> Option<Shown> {
         let scaled = finite(interval)?.map(|v| v / self.divisor);
         let places = decimals(largest(&scaled)).min(most);
-        let unit = Scale {
-            unit: self.of_differences,
-            ..self
-        };
-        Some(Shown::new(&scaled, unit, |v| signed(v, places)))
+        Some(Shown::new(&scaled, self.of_differences(), |v| {
+            signed(v, places)
+        }))
     }
 }

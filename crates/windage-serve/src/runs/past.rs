@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde::Serialize;
 use windage_history::{Change, Course, History, HistoryError, Row, Which, courses};
 use windage_report::number::Scale;
-use windage_report::{history_amount, history_label, history_scale};
+use windage_report::{history_amount, history_change, history_label, history_scale};
 
 use super::documents::{Document, on_thread};
 use crate::locked;
@@ -193,24 +193,13 @@ fn result(row: &Row) -> Found<'_> {
 
 fn changed(change: Change<'_>) -> Changed<'_> {
     let first = change.first;
-    let amount = |of| history_amount(&first.unit, &first.metric, of, None);
-    let direction = match change.after > change.before {
-        true => "up",
-        false => "down",
-    };
+    let levels = [change.before, change.after];
+    let course = history_change(&first.unit, &first.metric, levels);
     Changed {
         started: &first.started,
         before: change.before,
         after: change.after,
-        text: format!(
-            "{}, {}: {direction} from {} to {}",
-            first.day(),
-            first.arm,
-            amount(change.before),
-            amount(change.after)
-        ),
-        command: change
-            .commits()
-            .map(|[base, head]| format!("windage check PLAN --base {base} --head {head}")),
+        text: format!("{}, {}: {course}", first.day(), first.arm),
+        command: change.check(),
     }
 }

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 use windage_history::{Change, Course, Row};
-use windage_report::{history_amount, history_label};
+use windage_report::{history_amount, history_change, history_label};
 
 use super::Since;
 
@@ -122,22 +122,18 @@ fn changes(courses: &[Course<'_>]) -> String {
 }
 
 fn change(change: Change<'_>) -> String {
-    let (first, before, after) = (change.first, change.before, change.after);
-    let direction = if after > before { "up" } else { "down" };
+    let first = change.first;
+    let levels = [change.before, change.after];
     let mut text = format!(
-        "  {}  {}, {}, {}, {} from {} to {}\n",
+        "  {}  {}, {}, {}, {}\n",
         first.day(),
         first.plan,
         first.arm,
         label(first),
-        direction,
-        cost(first, before, None),
-        cost(first, after, None),
+        history_change(&first.unit, &first.metric, levels),
     );
-    if let Some([base, head]) = change.commits() {
-        text += &format!(
-            "      to measure both at once: windage check PLAN --base {base} --head {head}\n"
-        );
+    if let Some(check) = change.check() {
+        text += &format!("      to measure both at once: {check}\n");
     }
     text
 }
