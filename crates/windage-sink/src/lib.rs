@@ -66,7 +66,7 @@ pub use receipt::Detail;
 pub use remote_write::count as count_remote_write;
 pub use scrape::{
     Exposition, ExpositionError, ExpositionFormat, Reach, Scrape, ScrapeError, ScrapeTarget,
-    Scrapes, SelectedMetric, parse_exposition, scrape_loop, scrape_once,
+    Scraper, Scrapes, SelectedMetric, parse_exposition, scrape_once,
 };
 pub use signal::Signal;
 pub use sink::{Sink, SinkError, SinkOptions};

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use nix::errno::Errno;
 use thiserror::Error;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, mpsc as tokio_mpsc, oneshot};
 use tokio::task::LocalSet;
 use windage_model::{ArmIndex, Backend};
 
@@ -22,6 +22,7 @@ use crate::listener::{self, Listening};
 use crate::receipt::Detail;
 use crate::receiver::Receiver;
 use crate::room::Budget;
+use crate::scrape::{Job, ScrapeTarget, Scraper};
 use crate::sys::{self, ThreadClock};
 use crate::{Counts, Protocol};
 
@@ -137,6 +138,7 @@ pub struct Sink {
     addresses: Vec<Vec<(Protocol, SocketAddr)>>,
     clock: ThreadClock,
     last_cpu_ns: AtomicU64,
+    scrape: tokio_mpsc::UnboundedSender<Job>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -181,11 +183,12 @@ impl Sink {
         };
         let accounts: Vec<_> = wanted.iter().map(account).collect();
         let (stop, stopped) = oneshot::channel();
+        let (scrape, jobs) = tokio_mpsc::unbounded_channel();
         let (ready, is_ready) = mpsc::sync_channel(1);
         let served = accounts.clone();
         let thread = thread::Builder::new()
             .name("sink".to_owned())
-            .spawn(move || run(&served, &wanted, &options, &ready, stopped))
+            .spawn(move || run(&served, &wanted, &options, &ready, (stopped, jobs)))
             .map_err(|source| SinkError::Thread { source })?;
         let addresses = is_ready.recv().unwrap_or(Err(SinkError::Died))?;
         let clock =
@@ -195,6 +198,7 @@ impl Sink {
             addresses,
             clock,
             last_cpu_ns: AtomicU64::new(0),
+            scrape,
             stop: Some(stop),
             thread: Some(thread),
         })
@@ -269,6 +273,15 @@ impl Sink {
         self.accounts[arm.get()].take()
     }
 
+    /// Scrapes a target from now on, until the scraper is dropped or the sink ends.
+    #[must_use]
+    pub fn scrape(&self, target: ScrapeTarget) -> Scraper {
+        let (scraper, job) = Scraper::of(target);
+        // Only a thread that has panicked no longer takes it; there is nothing to scrape then.
+        let _ = self.scrape.send(job);
+        scraper
+    }
+
     /// CPU time that the sink's thread has used, in nanoseconds. Never goes back.
     #[must_use]
     pub fn cpu_ns(&self) -> u64 {
@@ -304,7 +317,7 @@ fn run(
     wanted: &Wanted,
     options: &SinkOptions,
     ready: &mpsc::SyncSender<Result<Wanted, SinkError>>,
-    stopped: oneshot::Receiver<()>,
+    (stopped, mut jobs): (oneshot::Receiver<()>, tokio_mpsc::UnboundedReceiver<Job>),
 ) {
     let runtime = match set_up(options) {
         Ok(runtime) => runtime,
@@ -317,8 +330,17 @@ fn run(
     let local = LocalSet::new();
     local.block_on(&runtime, async {
         let _ = ready.send(receive(accounts, wanted, options));
-        // Both a message and a dropped sender mean the end.
-        let _ = stopped.await;
+        let scraping = async {
+            while let Some(job) = jobs.recv().await {
+                tokio::task::spawn_local(job.run());
+            }
+        };
+        tokio::select! {
+            // Both a message and a dropped sender mean the end.
+            _ = stopped => {}
+            // The sink has been dropped.
+            () = scraping => {}
+        }
     });
 }
 

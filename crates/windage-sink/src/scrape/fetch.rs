@@ -1,13 +1,17 @@
 //! One scrape: a connection, a request, an answer, or why there is none.
 
 use std::error::Error;
+use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
 use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT,
+};
 use hyper::http::uri::{PathAndQuery, Scheme};
 use hyper::{HeaderMap, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
@@ -23,6 +27,9 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BYTES: usize = 16 << 20;
 /// All agents have the text format; OpenMetrics is accepted from those that have nothing else.
 const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5";
+
+/// Prometheus asks for it, and most clients then compress, which is a part of what a scrape costs.
+const GZIP: &str = "gzip";
 
 /// Which addresses may be scraped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,7 +113,9 @@ pub enum ScrapeError {
 pub struct Scrape {
     /// When it was complete, by the wall clock.
     pub at: SystemTime,
-    /// Bytes of the answer's body.
+    /// Bytes of the answer's body as sent, which may be compressed.
+    pub wire_bytes: u64,
+    /// Bytes of the text.
     pub bytes: u64,
     /// What it held.
     pub exposition: Exposition,
@@ -169,6 +178,13 @@ impl Address {
         self.reach == Reach::Anywhere || at.ip().is_loopback()
     }
 
+    fn too_large(&self) -> ScrapeError {
+        ScrapeError::TooLarge {
+            url: self.url.clone(),
+            max_bytes: MAX_BYTES,
+        }
+    }
+
     /// An error with its causes: the protocol's own errors say little without them.
     fn broken(&self, error: &(dyn Error + 'static)) -> ScrapeError {
         let causes = std::iter::successors(Some(error), |error| (*error).source());
@@ -187,11 +203,16 @@ pub(super) async fn scrape(
     timeout: Duration,
 ) -> Result<Scrape, ScrapeError> {
     let answer = tokio::time::timeout(timeout, fetch(address)).await;
-    let (format, text) = answer.map_err(|_| ScrapeError::Slow {
+    let (format, body, is_compressed) = answer.map_err(|_| ScrapeError::Slow {
         url: address.url.clone(),
         after: timeout,
     })??;
     let at = SystemTime::now();
+    let wire_bytes = body.len() as u64;
+    let text = match is_compressed {
+        true => unpacked(address, &body)?,
+        false => body.into(),
+    };
     let exposition =
         parse_exposition(format, &text, select).map_err(|source| ScrapeError::Exposition {
             url: address.url.clone(),
@@ -199,12 +220,27 @@ pub(super) async fn scrape(
         })?;
     Ok(Scrape {
         at,
+        wire_bytes,
         bytes: text.len() as u64,
         exposition,
     })
 }
 
-async fn fetch(address: &Address) -> Result<(ExpositionFormat, Bytes), ScrapeError> {
+/// The text of an answer that is compressed with gzip.
+fn unpacked(address: &Address, body: &[u8]) -> Result<Vec<u8>, ScrapeError> {
+    let mut text = Vec::new();
+    let mut reader = MultiGzDecoder::new(body).take(MAX_BYTES as u64 + 1);
+    reader
+        .read_to_end(&mut text)
+        .map_err(|error| address.broken(&error))?;
+    match text.len() > MAX_BYTES {
+        true => Err(address.too_large()),
+        false => Ok(text),
+    }
+}
+
+/// The format, the body as sent, and whether it is compressed.
+async fn fetch(address: &Address) -> Result<(ExpositionFormat, Bytes, bool), ScrapeError> {
     let stream = connect(address).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
@@ -222,25 +258,24 @@ async fn fetch(address: &Address) -> Result<(ExpositionFormat, Bytes), ScrapeErr
             status: answer.status().as_u16(),
         });
     }
-    if answer.headers().contains_key(CONTENT_ENCODING) {
+    let encoding = answer.headers().get(CONTENT_ENCODING);
+    let is_compressed = encoding.is_some_and(|encoding| encoding == GZIP);
+    if encoding.is_some() && !is_compressed {
         return Err(ScrapeError::Exchange {
             url: address.url.clone(),
-            reason: "the answer is compressed, which was not requested".to_owned(),
+            reason: "the answer has an encoding that was not requested".to_owned(),
         });
     }
     let format = format_of(answer.headers());
     let body = Limited::new(answer.into_body(), MAX_BYTES).collect().await;
     let body = body.map_err(|error| {
         if error.is::<LengthLimitError>() {
-            ScrapeError::TooLarge {
-                url: address.url.clone(),
-                max_bytes: MAX_BYTES,
-            }
+            address.too_large()
         } else {
             address.broken(&*error)
         }
     })?;
-    Ok((format, body.to_bytes()))
+    Ok((format, body.to_bytes(), is_compressed))
 }
 
 async fn connect(address: &Address) -> Result<TcpStream, ScrapeError> {
@@ -258,6 +293,7 @@ fn request(address: &Address) -> Result<Request<Empty<Bytes>>, ScrapeError> {
     Request::get(Uri::from(address.path.clone()))
         .header(HOST, &address.authority)
         .header(ACCEPT, ACCEPTED)
+        .header(ACCEPT_ENCODING, GZIP)
         .header(USER_AGENT, concat!("windage/", env!("CARGO_PKG_VERSION")))
         .header(CONNECTION, "close")
         .body(Empty::new())

@@ -10,6 +10,7 @@ mod fetch;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
 pub use self::exposition::{Exposition, ExpositionError, ExpositionFormat, parse_exposition};
@@ -70,8 +71,12 @@ pub struct Scrapes {
     pub failures: u64,
     /// Why the last one failed.
     pub last_failure: Option<String>,
-    /// Bytes of the answers' bodies.
+    /// Bytes of the answers' bodies as sent, which may be compressed.
+    pub wire_bytes: u64,
+    /// Bytes of their text.
     pub bytes: u64,
+    /// Samples in all answers.
+    pub points: u64,
     /// Samples in the last answer.
     pub samples: u64,
     /// Metric families in the last answer.
@@ -107,7 +112,9 @@ impl Scrapes {
             self.follow(name, *value);
         }
         self.scrapes += 1;
+        self.wire_bytes += scrape.wire_bytes;
         self.bytes += scrape.bytes;
+        self.points += scrape.exposition.samples;
         self.samples = scrape.exposition.samples;
         self.families = scrape.exposition.families;
         self.first_at.get_or_insert(scrape.at);
@@ -163,9 +170,60 @@ pub async fn scrape_once(target: &ScrapeTarget, scrapes: &Mutex<Scrapes>) {
     }
 }
 
+/// A target that is scraped on the sink's thread until this is dropped.
+#[derive(Debug)]
+pub struct Scraper {
+    scrapes: Arc<Mutex<Scrapes>>,
+    /// Ends the job when it is dropped.
+    _running: oneshot::Sender<()>,
+}
+
+impl Scraper {
+    /// A scraper, and what the sink's thread is to do for it.
+    pub(crate) fn of(target: ScrapeTarget) -> (Scraper, Job) {
+        let scrapes = Arc::default();
+        let (running, dropped) = oneshot::channel();
+        let job = Job {
+            target,
+            scrapes: Arc::clone(&scrapes),
+            dropped,
+        };
+        let scraper = Scraper {
+            scrapes,
+            _running: running,
+        };
+        (scraper, job)
+    }
+
+    /// The results so far.
+    #[must_use]
+    pub fn so_far(&self) -> Scrapes {
+        let scrapes = self.scrapes.lock();
+        scrapes.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A target to scrape for as long as its scraper is there.
+#[derive(Debug)]
+pub(crate) struct Job {
+    target: ScrapeTarget,
+    scrapes: Arc<Mutex<Scrapes>>,
+    dropped: oneshot::Receiver<()>,
+}
+
+impl Job {
+    pub(crate) async fn run(self) {
+        tokio::select! {
+            () = scrape_loop(self.target, self.scrapes) => {}
+            // A message is never sent.
+            _ = self.dropped => {}
+        }
+    }
+}
+
 /// Scrapes a target at its interval until the task is dropped. If an answer takes longer than the
 /// interval, the scrapes it delays are skipped.
-pub async fn scrape_loop(target: ScrapeTarget, scrapes: Arc<Mutex<Scrapes>>) {
+async fn scrape_loop(target: ScrapeTarget, scrapes: Arc<Mutex<Scrapes>>) {
     let mut ticks = tokio::time::interval(target.every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {

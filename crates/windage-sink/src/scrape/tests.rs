@@ -1,5 +1,6 @@
 //! Scraping a small server, and following counters across restarts.
 
+use std::io::Write as _;
 use std::time::Instant;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -85,6 +86,70 @@ fn an_agent_is_scraped() {
     });
 }
 
+fn gzip(text: &str) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+fn gzip_answer(text: &str) -> Vec<u8> {
+    let body = gzip(text);
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.into_bytes(), body].concat()
+}
+
+#[test]
+fn an_answer_may_be_compressed_as_prometheus_asks_for() {
+    let text = "sent 1\n".repeat(100);
+    let bomb = "#".repeat(17 << 20);
+    run(async {
+        let (url, asked) = serve(vec![gzip_answer(&text), gzip_answer(&bomb)]).await;
+        let scrapes = Mutex::default();
+        let target = target(&url, EVERY, &[]);
+        scrape_once(&target, &scrapes).await;
+        let head = asked.lock().unwrap()[0].to_lowercase();
+        assert!(head.contains("accept-encoding: gzip"), "{head}");
+        let first = scrapes.lock().unwrap().clone();
+        assert_eq!((first.points, first.bytes), (100, 700));
+        assert_eq!(first.wire_bytes, gzip(&text).len() as u64);
+        scrape_once(&target, &scrapes).await;
+        let second = scrapes.lock().unwrap().clone();
+        assert_eq!((second.scrapes, second.failures), (1, 1));
+        assert!(second.last_failure.unwrap().contains("more than 16777216"));
+    });
+}
+
+#[test]
+fn the_sink_scrapes_until_its_scraper_is_dropped() {
+    let (url, asked) = {
+        // On a thread of its own, as the sink's is.
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            run(async {
+                tell.send(serve(vec![answer("", "a 1\n")]).await).unwrap();
+                std::future::pending::<()>().await;
+            });
+        });
+        told.recv().unwrap()
+    };
+    let sink = crate::Sink::start(1, &[], crate::SinkOptions::default()).unwrap();
+    let scraper = sink.scrape(target(&url, MIN_EVERY, &[]));
+    let began = Instant::now();
+    while scraper.so_far().scrapes < 3 {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(began.elapsed() >= 2 * MIN_EVERY);
+    drop(scraper);
+    std::thread::sleep(MIN_EVERY);
+    let before = asked.lock().unwrap().len();
+    std::thread::sleep(3 * MIN_EVERY);
+    assert_eq!(asked.lock().unwrap().len(), before, "it goes on");
+}
+
 #[test]
 fn failures_are_counted_and_reported() {
     let huge = format!("a 1\n{}", "#".repeat(17 << 20));
@@ -105,8 +170,12 @@ fn failures_are_counted_and_reported() {
         (answer("", "ok 1\nbad{\n"), "line 2"),
         (answer(open_metrics, "ok 1\n"), "it was cut"),
         (
+            answer("Content-Encoding: br\r\n", "x"),
+            "an encoding that was not requested",
+        ),
+        (
             answer("Content-Encoding: gzip\r\n", "x"),
-            "compressed, which was not requested",
+            "unexpected end of file",
         ),
         (answer("", &huge), "more than 16777216 bytes"),
         (
@@ -216,6 +285,7 @@ fn counters_are_followed_across_restarts_and_from_their_first_event() {
         for value in *values {
             scrapes.add(&Scrape {
                 at: SystemTime::UNIX_EPOCH,
+                wire_bytes: 4,
                 bytes: 10,
                 exposition: Exposition {
                     samples: 1,
@@ -233,6 +303,8 @@ fn counters_are_followed_across_restarts_and_from_their_first_event() {
         };
         assert_eq!(scrapes.selected, [expected], "{why}");
         assert_eq!(scrapes.bytes, 10 * scrapes.scrapes);
+        assert_eq!(scrapes.wire_bytes, 4 * scrapes.scrapes);
+        assert_eq!(scrapes.points, scrapes.scrapes);
     }
 }
 
