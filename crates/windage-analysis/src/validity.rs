@@ -54,12 +54,13 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
     Validity { reasons }
 }
 
-/// What was noted during the run. Logs are shortened in each launch anew, which is one warning for
-/// each service.
+/// What was noted during the run. Logs are shortened and metrics scraped in each launch anew, which
+/// is one warning for each service.
 fn noted(records: &Records) -> Vec<Warning> {
     let mut noted: Vec<Warning> = Vec::new();
     for warning in &records.warnings {
-        if !noted.iter_mut().any(|known| cut_again(known, warning)) {
+        let again = |known: &mut Warning| cut_again(known, warning) || failed_again(known, warning);
+        if !noted.iter_mut().any(again) {
             noted.push(warning.clone());
         }
     }
@@ -88,6 +89,33 @@ fn cut_again(known: &mut Warning, more: &Warning) -> bool {
             *left_out_bytes += more_bytes;
             let known = arms.clone();
             arms.extend(more_arms.iter().filter(|arm| !known.contains(arm)).cloned());
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The same of scrapes that failed.
+fn failed_again(known: &mut Warning, more: &Warning) -> bool {
+    match (known, more) {
+        (
+            Warning::ScrapesFailed {
+                arm,
+                service,
+                failed,
+                scrapes,
+                ..
+            },
+            Warning::ScrapesFailed {
+                arm: arm_again,
+                service: again,
+                failed: more_failed,
+                scrapes: more_scrapes,
+                ..
+            },
+        ) if arm == arm_again && service == again => {
+            *failed += more_failed;
+            *scrapes += more_scrapes;
             true
         }
         _ => false,

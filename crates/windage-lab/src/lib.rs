@@ -45,6 +45,7 @@ mod resident;
 mod restore;
 mod rig;
 mod run;
+mod scraping;
 mod settling;
 #[cfg(test)]
 #[path = "../../windage/tests/quick/skip.rs"]

@@ -12,10 +12,11 @@ use regex_lite::Regex;
 use windage_model::{ArmIndex, Event};
 use windage_plan::{Arm, Plan, Service, ToldBy};
 use windage_record::{Drops, RunDir};
-use windage_sink::{Reach, ScrapeTarget, Scrapes, scrape_once};
+use windage_sink::{ScrapeTarget, Scrapes, scrape_once};
 
 use crate::LabError;
 use crate::process_set::Instance;
+use crate::scraping::target;
 
 /// A target is scraped only on request, so this interval has no effect.
 const ONCE: Duration = Duration::from_secs(1);
@@ -179,19 +180,13 @@ fn sends_nothing(plan: &Plan, arm: ArmIndex) -> bool {
 }
 
 fn metrics(service: &Service, instance: &Instance) -> Result<Option<Metrics>, LabError> {
-    let Some(template) = &service.metrics else {
-        return Ok(None);
-    };
-    let name = service.name.as_str();
-    let url = instance.names.fill(template, name, &instance.name)?;
     let counter = |told_by: &ToldBy| match told_by {
         ToldBy::Metric { name } => Some(name.clone()),
         ToldBy::Log { .. } => None,
     };
     let select = service.drops.iter().filter_map(|d| counter(&d.told_by));
-    let target = ScrapeTarget::new(&url, ONCE, select.collect(), Reach::Loopback)
-        .map_err(|error| LabError::Unsupported(format!("`metrics` of `{name}`: {error}")))?;
-    Ok(Some(Metrics {
+    let target = target(service, instance, ONCE, select.collect())?;
+    Ok(target.map(|target| Metrics {
         target,
         scrapes: Mutex::default(),
     }))

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use windage_model::{ArmIndex, Backend};
 use windage_plan::{Arm, Plan, SinkDetail};
 use windage_record::{Delivered, RunDir};
-use windage_sink::{Counts, Detail, KeepOptions, Protocol, Sink, SinkOptions};
+use windage_sink::{
+    Counts, Detail, KeepOptions, Protocol, ScrapeTarget, Scraper, Sink, SinkOptions,
+};
 
 use crate::LabError;
 use crate::names::Names;
@@ -100,6 +102,11 @@ impl Receiving {
                 names.add_receiver(protocol, address);
             }
         }
+    }
+
+    /// Scrapes a target on the sink's thread.
+    pub(crate) fn scrape(&self, target: ScrapeTarget) -> Scraper {
+        self.sink.scrape(target)
     }
 
     /// Begins a launch, before its first process: what arrived earlier counts for no arm.

@@ -516,6 +516,14 @@ warnings! {
         left_out_bytes: u64,
         limit_bytes: u64,
     } = "log_cut", Suspect;
+    /// Metrics could not be scraped, so that what a scrape costs is in part missing.
+    ScrapesFailed {
+        arm: String,
+        service: String,
+        failed: u64,
+        scrapes: u64,
+        reason: String,
+    } = "scrapes_failed", Suspect;
     /// CPU was still being used when the deferred cost was read.
     NotDrained { idle_cores: f64, baseline_idle_cores: f64 } = "not_drained", Suspect;
     /// Most of the error of an arm's cost is from readings of idle CPU that differ between launches.

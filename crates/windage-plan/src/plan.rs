@@ -366,6 +366,8 @@ pub struct Arm {
     pub args: BTreeMap<ServiceName, Vec<Template>>,
     /// Commands that replace those of services or agents.
     pub command: BTreeMap<ServiceName, Vec<Template>>,
+    /// Services and agents whose metrics are scraped, and how often.
+    pub scrape: BTreeMap<ServiceName, Duration>,
     /// The set of processes that it runs on. Arms with the same set differ by `switch`, requests,
     /// backend or agents.
     pub instance: String,

@@ -6,6 +6,7 @@ mod switch;
 mod toml_text;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use windage_model::{ArmId, ArmIndex, Budget, Claim, Facility, LevelValue, Role, Says, Until};
 
@@ -184,6 +185,11 @@ fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     };
     out.entry("args", inline(arm.args.iter().map(words)));
     out.entry("command", inline(arm.command.iter().map(words)));
+    let every = |(name, every): (&'_ crate::ServiceName, &Duration)| {
+        (name.as_str().to_owned(), duration(*every))
+    };
+    let scrape = (!arm.scrape.is_empty()).then(|| inline(arm.scrape.iter().map(every)));
+    out.optional("scrape", scrape);
     out.entry("switch", list(arm.switch.iter().map(switch::print)));
     let restore = Some(&arm.restore).filter(|steps| !steps.is_empty());
     out.optional(

@@ -267,6 +267,8 @@ pub(crate) struct Arm {
     pub(crate) args: Entries<Vec<Text>>,
     #[serde(default)]
     pub(crate) command: Entries<Spanned<Vec<Text>>>,
+    #[serde(default)]
+    pub(crate) scrape: Entries<Text>,
     pub(crate) instance: Option<Text>,
     #[serde(default)]
     pub(crate) agents: Vec<Text>,

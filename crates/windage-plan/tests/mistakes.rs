@@ -402,6 +402,11 @@ mistakes! {
         "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
     metrics_that_nothing_reads: "ready =" => "metrics = \"/metrics\"\nready =",
         "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    scrape_without_metrics: "sweep =" => "scrape = { app = \"1s\" }\nsweep =";
+    scrape_of_nothing: "ready =" => "metrics = \"/metrics\"\nready =",
+        "sweep =" => "scrape = { agent = \"1s\" }\nsweep =";
+    scrape_all_the_time: "ready =" => "metrics = \"/metrics\"\nready =",
+        "sweep =" => "scrape = { app = \"10ms\" }\nsweep =";
     metrics_at_a_fixed_address: "ready =" => "metrics = \"http://127.0.0.1:9464/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost\" }]\nready =",
         "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
     metrics_at_a_port_that_is_not_there: "ready =" => "metrics = \"http://127.0.0.1:{port.admin}/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost\" }]\nready =",

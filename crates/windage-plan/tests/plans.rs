@@ -613,6 +613,9 @@ fn drops_are_resolved() {
         app.metrics,
         Some(Template::parse("http://{agent}/app/metrics"))
     );
+    let scraped = plan.arms.iter().find(|arm| arm.name.starts_with("grpc"));
+    let scraped = scraped.unwrap().scrape.get(&agent.name);
+    assert_eq!(scraped, Some(&Duration::from_secs(15)));
     let told = |drops: &Drops| match &drops.told_by {
         ToldBy::Log { pattern } => (drops.reason.clone(), pattern.clone()),
         ToldBy::Metric { name } => (drops.reason.clone(), name.clone()),

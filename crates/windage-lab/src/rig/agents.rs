@@ -12,6 +12,7 @@ use windage_probe::ArmProbe;
 use windage_probe::bpf::{Bpf, KernelBpf, Objects};
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::Entry;
+use windage_sink::Scrapes;
 
 use super::services::Services;
 use super::setting::Setting;
@@ -22,6 +23,7 @@ use crate::instance::{Part, launch};
 use crate::losses::{Losses, Lost};
 use crate::process_set::{Instance, beside, note_exits};
 use crate::receiving::Receiving;
+use crate::scraping::Scraping;
 use detached::Footprint;
 use statistics::take_statistics;
 
@@ -43,6 +45,7 @@ struct Attached<'a> {
     /// Requests that the arm had completed by the end of the warm-up.
     warm_requests: u64,
     losses: Losses<'a>,
+    scraping: Scraping,
     cycle: AgentCycle,
 }
 
@@ -55,6 +58,8 @@ pub(super) struct Agents<'r, 'a> {
     deaths: BTreeMap<ArmIndex, Box<ServiceTrouble>>,
     /// Losses that agents reported, by arm.
     drops: Vec<(ArmIndex, Lost)>,
+    /// What was scraped of them, by arm.
+    scraped: Vec<(ArmIndex, (Scrapes, Option<Warning>))>,
     /// Attachments so far.
     cycles: u32,
     /// Sets whose telemetry from the warm-up is discarded.
@@ -86,6 +91,7 @@ impl<'r, 'a> Agents<'r, 'a> {
             attached: None,
             deaths: BTreeMap::new(),
             drops: Vec::new(),
+            scraped: Vec::new(),
             cycles: 0,
             forgotten: BTreeSet::new(),
         }
@@ -101,6 +107,15 @@ impl<'r, 'a> Agents<'r, 'a> {
     pub(super) fn add_losses(&self, arm: ArmIndex, lost: &mut Lost) {
         let own = self.drops.iter().filter(|(of, _)| *of == arm);
         own.for_each(|(_, more)| lost.add_all(more));
+    }
+
+    /// What was scraped of the agents of an arm, at each attachment.
+    pub(super) fn scraped(
+        &self,
+        arm: ArmIndex,
+    ) -> impl Iterator<Item = &(Scrapes, Option<Warning>)> {
+        let own = self.scraped.iter().filter(move |(of, _)| *of == arm);
+        own.map(|(_, scraped)| scraped)
     }
 
     /// The counters of the agents that are attached.
@@ -235,6 +250,7 @@ impl<'r, 'a> Agents<'r, 'a> {
         let (plan, run) = (self.setting.plan, self.setting.run);
         let losses = Losses::of_agents(plan, run, services.number, owner, &instance)?;
         losses.scrape()?;
+        let scraping = Scraping::of_agents(plan, services.receiving.as_ref(), owner, &instance)?;
         let processes: Vec<u32> = instance.probe.process_ids().collect();
         let come = before.as_ref();
         let come = come.and_then(|before| self.footprint.come_since(before, &processes));
@@ -257,6 +273,7 @@ impl<'r, 'a> Agents<'r, 'a> {
             warm_since: Instant::now(),
             warm_requests: 0,
             losses,
+            scraping,
             cycle,
         });
         Ok(())
@@ -363,6 +380,9 @@ impl<'r, 'a> Agents<'r, 'a> {
         if is_up(&attached, services) {
             attached.losses.scrape()?;
         }
+        let scraped = std::mem::take(&mut attached.scraping).of_arm(owner);
+        self.scraped
+            .extend(scraped.into_iter().map(|of| (owner, of)));
         let keeper = &mut *services.keeper;
         self.footprint.end(keeper, &mut attached, come.as_ref())?;
         services.book_delivered(owner);

@@ -13,12 +13,14 @@ use crate::error::ServiceTrouble;
 use crate::losses::Losses;
 use crate::order::TurnDraw;
 use crate::readings::{Reading, used};
+use crate::scraping::{self, Scraping};
 
 /// A launch in progress: its services, and the agents that attach to them.
 pub(crate) struct RealLaunched<'r, 'a> {
     pub(super) services: Services<'r, 'a>,
     pub(super) agents: Agents<'r, 'a>,
     pub(super) losses: Losses<'a>,
+    pub(super) scraping: Scraping,
     /// The block in which the arms' processes were last listed.
     pub(super) listed: Option<u32>,
     /// The readings after the last window; `None` while windows may follow.
@@ -112,6 +114,9 @@ impl Launched for RealLaunched<'_, '_> {
         if !setting.is_interrupted() {
             self.losses.scrape()?;
         }
+        let scraped = |arm| self.scraping.of_arm(arm);
+        let scraped: Vec<_> = setting.arms().map(scraped).collect();
+        drop(self.scraping);
         services.stop()?;
         // In sets whose agents never attached, all telemetry is from the warm-up.
         for set in 0..setting.sets.len() {
@@ -123,6 +128,12 @@ impl Launched for RealLaunched<'_, '_> {
         };
         for delivered in &mut delivered {
             delivered.completed_requests = services.completed[delivered.arm.get()];
+            let own = scraped[delivered.arm.get()].iter();
+            for (scrapes, failed) in own.chain(agents.scraped(delivered.arm)) {
+                scraping::add(delivered, scrapes);
+                let failed = failed.clone().map(Entry::Warning);
+                services.findings.extend(failed);
+            }
             if !setting.is_interrupted() {
                 let is_over = || setting.is_interrupted();
                 let mut lost = self.losses.lost(delivered.arm, &is_over, setting.emit);

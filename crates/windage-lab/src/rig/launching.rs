@@ -20,6 +20,7 @@ use crate::losses::Losses;
 use crate::names::Names;
 use crate::process_set::{Instance, note_exits};
 use crate::readings::Reading;
+use crate::scraping::Scraping;
 use crate::settling::{PIECES, PIECES_MAX, Settling};
 use crate::warnings::what_failed;
 
@@ -29,6 +30,7 @@ pub(super) struct Started<'a> {
     pub(super) instances: Vec<Instance>,
     pub(super) driver: Driver<'a>,
     pub(super) losses: Losses<'a>,
+    pub(super) scraping: Scraping,
     pub(super) reading: Reading,
 }
 
@@ -43,6 +45,7 @@ impl<'a> RealRig<'a> {
         let mut instances = self.launch_instances(number, load, &shared)?;
         let losses = Losses::of(setting.plan, setting.run, number, &instances)?;
         losses.scrape()?;
+        let scraping = Scraping::of(setting.plan, self.receiving.as_ref(), &instances)?;
         let mut ground = setting.ground(&mut self.keeper, number, &[]);
         let driver = Driver::start(setting, load, &mut ground, &self.groups, &mut instances)?;
         let receiving = self.receiving.as_ref();
@@ -54,6 +57,7 @@ impl<'a> RealRig<'a> {
             instances,
             driver,
             losses,
+            scraping,
         })
     }
 

@@ -158,6 +158,7 @@ impl<'a> Rig for RealRig<'a> {
             services,
             agents: Agents::new(setting, self.agent_group.as_ref()),
             losses: started.losses,
+            scraping: started.scraping,
             listed: None,
             after_windows: None,
             has_turns: false,

@@ -206,6 +206,7 @@ fn refuse_keys_beside(checker: &mut Checker<'_>, arm: &wire::Arm, named: &Text) 
         ("env", first(arm.env.0.first().map(|(key, _)| key))),
         ("args", first(arm.args.0.first().map(|(key, _)| key))),
         ("command", first(arm.command.0.first().map(|(key, _)| key))),
+        ("scrape", first(arm.scrape.0.first().map(|(key, _)| key))),
         ("switch", arm.switch.first().map(Spanned::span)),
         ("instance", first(arm.instance.as_ref())),
         ("sweep", first(arm.sweep.0.first().map(|(key, _)| key))),

@@ -1,12 +1,14 @@
 //! `[[arm]]`: names, sweeps, what each arm adds.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
 
 use toml::Spanned;
 use windage_model::{ArmId, Role};
 
 use super::checker::Checker;
+use super::drops::METRICS;
 use super::expected::expect_of;
 use super::file_arm::{CONTROL, FileArm, Levels, MAX_ARMS, is_baseline};
 use super::resolved::Resolved;
@@ -20,6 +22,10 @@ use crate::wire::{self, Entries, PlanFile, Text};
 use crate::{Problem, Template};
 
 const MAX_NAME_BYTES: usize = 120;
+/// How often a service can be scraped. More often, scraping itself would be the load.
+const SCRAPED: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+/// In the place of an interval that can't be read.
+const SCRAPED_EVERY: Duration = Duration::from_secs(15);
 
 pub(super) fn resolve_all(
     checker: &mut Checker<'_>,
@@ -80,6 +86,7 @@ fn bystander(arm: Arm, baseline: &Arm) -> Arm {
         env: baseline.env,
         args: baseline.args,
         command: baseline.command,
+        scrape: baseline.scrape,
         switch: baseline.switch,
         restore: baseline.restore,
         backend: baseline.backend,
@@ -175,6 +182,7 @@ fn resolve(
     for (_, words) in &arm.command.0 {
         checker.words(words.get_ref(), words.span());
     }
+    let scrape = scraped(checker, &words_for("scrape"), arm);
     let switch = switch::resolve(checker, index, &arm.switch, services);
     let restore = switch::restore(checker, index, arm, services);
     let factors = sweep::factors(checker, arm, services);
@@ -211,6 +219,7 @@ fn resolve(
             env: env.clone(),
             args: args.clone(),
             command: command.clone(),
+            scrape: scrape.clone(),
             switch: switch.clone(),
             restore: restore.clone(),
             backend,
@@ -325,7 +334,29 @@ fn commands(arm: &wire::Arm) -> WordLists<'_> {
         .collect()
 }
 
-/// Whose `args` or `command` is read.
+/// `scrape`: whose metrics are read, and how often.
+fn scraped(
+    checker: &mut Checker<'_>,
+    of: &WordsFor<'_>,
+    arm: &wire::Arm,
+) -> BTreeMap<ServiceName, Duration> {
+    let mut by_service = BTreeMap::new();
+    for (key, every) in &arm.scrape.0 {
+        let Some(index) = of.reached(checker, key) else {
+            continue;
+        };
+        let service = &of.services[index].service;
+        if service.metrics.is_none() {
+            let message = format!("`{}` can't be scraped: it has no `metrics`", key.get_ref());
+            checker.report(Problem::new(key.span(), message, "needs `metrics`").help(METRICS));
+        }
+        let every = checker.duration("scrape", Some(every), SCRAPED_EVERY, SCRAPED);
+        by_service.insert(service.name.clone(), every);
+    }
+    by_service
+}
+
+/// Whose `args`, `command` or `scrape` is read.
 struct WordsFor<'a> {
     arm: usize,
     name: &'a str,
@@ -344,20 +375,9 @@ fn words_by_service(
     let mut by_service = BTreeMap::new();
     let mut indices = BTreeSet::new();
     for (key, words) in lists {
-        let name = key.get_ref();
-        let Some(index) = of.services.iter().position(|s| s.name() == name) else {
-            let known: Vec<&str> = of.services.iter().map(Resolved::name).collect();
-            let problem = Problem::new(
-                key.span(),
-                format!("no service is named `{name}`"),
-                "unknown service",
-            );
-            checker.report(problem.help(choices(name, &known)));
+        let Some(index) = of.reached(checker, key) else {
             continue;
         };
-        if let Some(problem) = of.out_of_reach(index, key) {
-            checker.report(problem);
-        }
         let site = Site::ArmService {
             arm: of.arm,
             service: index,
@@ -370,6 +390,25 @@ fn words_by_service(
 }
 
 impl WordsFor<'_> {
+    /// The service of that name. Reports one that is unknown or out of reach.
+    fn reached(&self, checker: &mut Checker<'_>, key: &Text) -> Option<usize> {
+        let name = key.get_ref();
+        let Some(index) = self.services.iter().position(|s| s.name() == name) else {
+            let known: Vec<&str> = self.services.iter().map(Resolved::name).collect();
+            let problem = Problem::new(
+                key.span(),
+                format!("no service is named `{name}`"),
+                "unknown service",
+            );
+            checker.report(problem.help(choices(name, &known)));
+            return None;
+        };
+        if let Some(problem) = self.out_of_reach(index, key) {
+            checker.report(problem);
+        }
+        Some(index)
+    }
+
     /// Why an arm's key doesn't reach a service or an agent, if it doesn't.
     fn out_of_reach(&self, index: usize, key: &Text) -> Option<Problem> {
         let (target, name, what) = (&self.services[index], key.get_ref(), self.key);

@@ -16,6 +16,8 @@ use crate::wire::{self, PlanFile, Text};
 use crate::{Drops, Problem, Template, ToldBy};
 
 const MAX_REASON_BYTES: usize = 120;
+/// What is to be done where there are none.
+pub(super) const METRICS: &str = "add the path of its metrics, such as metrics = \"/metrics\"";
 
 /// Fills in `drops` and `metrics` of every service. `model` is `None` when it is invalid.
 pub(super) fn resolve_all(
@@ -37,7 +39,7 @@ pub(super) fn resolve_all(
             services[index].service.metrics =
                 self::metrics(checker, index, metrics, services, model);
         }
-        agree(checker, service);
+        agree(checker, file, service);
     }
 }
 
@@ -69,8 +71,9 @@ fn awaited_metric(service: &wire::Service) -> Option<&Text> {
     ready.get_ref().metric.as_ref()
 }
 
-/// `metrics` is required exactly when `drops` or `ready` names a metric.
-fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
+/// `metrics` is required when `drops` or `ready` names a metric, and has no effect when neither does
+/// and no arm scrapes them.
+fn agree(checker: &mut Checker<'_>, file: &PlanFile, service: &wire::Service) {
     let mut counters = service
         .drops
         .iter()
@@ -83,24 +86,28 @@ fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
                 metric.get_ref()
             );
             checker.report(
-                Problem::new(metric.span(), message, "needs `metrics`").help(
-                    "add the path of its metrics, such as metrics = \"/metrics\"",
-                ),
+                Problem::new(metric.span(), message, "needs `metrics`").help(METRICS),
             );
         }
-        (Some(metrics), None) => checker.report(
+        (Some(metrics), None) if !is_scraped(file, service) => checker.report(
             Problem::new(
                 metrics.span(),
-                "`metrics` has no effect: neither `drops` nor `ready` names a metric",
+                "`metrics` has no effect: neither `drops` nor `ready` names a metric, and no arm scrapes them",
                 "no effect",
             )
             .help(
                 "name a counter: drops = [{ reason = \"queue full\", metric = \"dropped_total\" }]; or \
-                 a metric that is above zero once the service is up: ready = { metric = \"NAME\" }",
+                 a metric that is above zero once the service is up: ready = { metric = \"NAME\" }; or \
+                 let an arm scrape them: scrape = { NAME = \"1s\" }",
             ),
         ),
         _ => {}
     }
+}
+
+fn is_scraped(file: &PlanFile, service: &wire::Service) -> bool {
+    let mut names = file.arm.iter().flat_map(|arm| &arm.scrape.0);
+    names.any(|(name, _)| name.get_ref() == service.name.get_ref())
 }
 
 fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drops> {

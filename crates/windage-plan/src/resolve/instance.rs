@@ -161,10 +161,12 @@ fn differing_keys<'a>(
         let for_services = |arm: &'a Arm| of(arm).iter().filter(|(name, _)| !is_agents(name));
         for_services(first).eq(for_services(arm))
     };
+    let scraped = |arm: &'a Arm| arm.scrape.iter().filter(|(name, _)| !is_agents(name));
     let keys = [
         ("env", arm.env == first.env),
         ("args", same(|arm| &arm.args)),
         ("command", same(|arm| &arm.command)),
+        ("scrape", scraped(first).eq(scraped(arm))),
     ];
     keys.into_iter()
         .filter(|(_, same)| !same)

@@ -2,13 +2,74 @@
 
 use windage_analysis::{Analysis, ArmAnalysis, EventCounts, Fidelity, FidelityUnit, Loss};
 
+use windage_model::Unit;
+
 use super::aspect::nothing;
 use super::{AS_EXPECTED, BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column, plain};
 use crate::fact::{Fact, one_line};
 use crate::number;
 
+/// What arrived: spans or traces against what is expected, and points of metrics.
+pub(super) fn fidelity_tables(analysis: &Analysis) -> Vec<Table> {
+    let metrics = metrics_table(analysis);
+    let mut of_all = analysis.arms.iter().filter_map(|arm| arm.fidelity.as_ref());
+    let has_spans = of_all.any(|of| of.expected.is_some() || of.counts.spans > 0);
+    let spans = fidelity_table(analysis).filter(|_| has_spans || metrics.is_none());
+    spans.into_iter().chain(metrics).collect()
+}
+
+/// Points of metrics; `None` if none arrived.
+fn metrics_table(analysis: &Analysis) -> Option<Table> {
+    let counts = |arm: &ArmAnalysis| {
+        let of = arm.fidelity.as_ref()?.counts;
+        (of.metric_points > 0).then_some(of)
+    };
+    analysis.arms.iter().find_map(counts)?;
+    let cells = |arm: &ArmAnalysis| {
+        let Some(of) = counts(arm) else {
+            return vec![nothing(); 3];
+        };
+        let many = |count: u64| Cell {
+            value: Some(count as f64),
+            ..plain(number::count(count))
+        };
+        let wire = of.wire_bytes as f64;
+        vec![
+            many(of.metric_points),
+            many(of.export_requests),
+            Cell {
+                value: Some(wire),
+                ..plain(number::short(Unit::Bytes, wire))
+            },
+        ]
+    };
+    let rows = analysis.arms.iter().map(|arm| Row {
+        arm: one_line(&arm.name),
+        cells: cells(arm),
+    });
+    Some(Table {
+        title: "Metrics".to_owned(),
+        columns: vec![
+            column(
+                "points",
+                "Samples, from launch to the end of the last flush",
+            ),
+            column(
+                "requests",
+                "Exports that arrived, and scrapes that were answered",
+            ),
+            column(
+                "on wire",
+                "As sent, which may be compressed; other telemetry included",
+            ),
+        ],
+        rows: rows.collect(),
+        ..Table::default()
+    })
+}
+
 /// Delivered and expected telemetry; `None` if no arm has any.
-pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
+fn fidelity_table(analysis: &Analysis) -> Option<Table> {
     let unit = analysis
         .arms
         .iter()

@@ -30,7 +30,7 @@ pub(crate) use compact::{GROUPS, Group, Placed, Shown, marked};
 use curve::curve_tables;
 use export::{export_details, export_tables};
 pub(crate) use family::{ON_ITS_OWN, ON_ITS_OWN_MEANS, overstated};
-use fidelity::fidelity_table;
+use fidelity::fidelity_tables;
 pub(crate) use fidelity::losses;
 use load::{load_table, outliers_table};
 use planning::planning_tables;
@@ -242,7 +242,7 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     let whole = load_table(analysis)
         .into_iter()
         .chain(planning_tables(analysis))
-        .chain(fidelity_table(analysis))
+        .chain(fidelity_tables(analysis))
         .chain(export_tables(analysis))
         .chain(profile_tables(analysis));
     let before_details = tables.iter().position(|t| t.detail).unwrap_or(tables.len());
@@ -262,7 +262,7 @@ pub(crate) fn headline_tables(analysis: &Analysis) -> [Vec<Table>; 2] {
     let stages = stage_tables(analysis)
         .into_iter()
         .filter(|table| !table.detail);
-    let mut delivered: Vec<Table> = fidelity_table(analysis).into_iter().collect();
+    let mut delivered = fidelity_tables(analysis);
     let has_figures = |row: &Row| row.cells.iter().any(|cell| *cell != nothing());
     for table in &mut delivered {
         table.rows.retain(has_figures);

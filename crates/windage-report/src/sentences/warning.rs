@@ -353,6 +353,16 @@ fn of_processes(of: &Warning) -> Option<String> {
             left_out_bytes,
             limit_bytes,
         } => log_cut(service, arms, *left_out_bytes, *limit_bytes),
+        Warning::ScrapesFailed {
+            arm,
+            service,
+            failed,
+            scrapes,
+            reason,
+        } => format!(
+            "{failed} of {scrapes} scrapes of service `{service}` of {arm} failed, the last one \
+             because: {reason}. What they would have cost is missing."
+        ),
         _ => return None,
     })
 }

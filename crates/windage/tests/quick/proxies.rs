@@ -177,6 +177,55 @@ fn metrics_are_read_from_an_additional_port() {
 }
 
 #[test]
+fn metrics_are_scraped_for_the_arms_that_say_so() {
+    let Some(shop) = with_proxy("metrics_are_scraped_for_the_arms_that_say_so") else {
+        return;
+    };
+    // The second service has no metrics.
+    let service = format!(
+        "{SERVICE}\nmetrics = 'http://127.0.0.1:{{port.stats}}/metrics'\n\n[[service]]\nname = 'other'\n\
+         command = ['{{windage}}', '__demo-service', '--listen', '{{listen}}']\nmetrics = '/nothing'"
+    );
+    let plan = Plan {
+        service: &service,
+        request: "GET http://{proxy}/",
+        arms: "[[arm]]\nname = 'scraped'\nscrape = { proxy = '100ms' }\n\n\
+               [[arm]]\nname = 'in vain'\nscrape = { other = '100ms' }",
+        rounds: 2,
+        ..Plan::default()
+    };
+    shop.write("plan.toml", &plan.text());
+    let run = ["run", "plan.toml", "--out", &shop.run, "--json"];
+    let analysis = contract::checked(&shop.windage(&run).code(0));
+    let fidelity = contract::arm(&analysis, "scraped")
+        .fidelity
+        .as_ref()
+        .unwrap();
+    let [of] = fidelity.by_protocol.as_slice() else {
+        panic!("{:?}", fidelity.by_protocol)
+    };
+    assert_eq!(of.protocol, "prometheus");
+    assert!(of.export_requests >= 4, "{of:?}");
+    assert_eq!(of.metric_points, of.export_requests, "a sample in each");
+    let expected = "# TYPE lost_total counter\nlost_total 5\n".len() as u64;
+    assert!(of.body_bytes >= expected * of.export_requests, "{of:?}");
+    assert!(contract::arm(&analysis, "off").fidelity.is_none());
+    let reasons = analysis.under_first_load.validity.reasons.iter();
+    let failed: Vec<_> = reasons.filter(|of| of.code == "scrapes_failed").collect();
+    let [failed] = failed.as_slice() else {
+        panic!("once for both launches: {failed:?}")
+    };
+    for words in ["service `other` of in-vain", "status 404"] {
+        assert!(failed.text.contains(words), "{}", failed.text);
+    }
+    let report = shop.windage(&["report", &shop.run]).code(0).stdout;
+    assert!(
+        report.contains("points") && !report.contains("bytes per span"),
+        "{report}"
+    );
+}
+
+#[test]
 fn a_refused_configuration_is_shown() {
     let table: [(&str, &[&str], usize); 3] = [
         (

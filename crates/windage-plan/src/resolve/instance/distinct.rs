@@ -1,6 +1,7 @@
 //! Arms on one set of processes: each must differ from all others.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use windage_model::{ArmId, Backend, LevelValue};
 
@@ -104,6 +105,7 @@ struct Beside<'a> {
     bystander_of: &'a Option<ArmId>,
     args: Vec<(&'a ServiceName, &'a Vec<Template>)>,
     command: Vec<(&'a ServiceName, &'a Vec<Template>)>,
+    scrape: Vec<(&'a ServiceName, &'a Duration)>,
     levels: Vec<&'a (String, LevelValue)>,
 }
 
@@ -127,6 +129,11 @@ impl<'a> Beside<'a> {
                 .collect(),
             command: arm
                 .command
+                .iter()
+                .filter(|(name, _)| is_agents(name))
+                .collect(),
+            scrape: arm
+                .scrape
                 .iter()
                 .filter(|(name, _)| is_agents(name))
                 .collect(),

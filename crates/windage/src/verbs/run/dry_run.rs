@@ -27,6 +27,12 @@ fn of_plan(plan: &Plan, executable: &Path) -> String {
     for program in programs(plan, executable) {
         out += &of_program(&program);
     }
+    for arm in &plan.arms {
+        for (service, every) in &arm.scrape {
+            let every = humantime::format_duration(*every);
+            out += &format!("  scrapes `{service}` (arm {}) every {every}\n", arm.id);
+        }
+    }
     for load in plan.loads() {
         out += &of_load(load, plan);
     }
@@ -150,6 +156,7 @@ mod tests {
             env = { API_TOKEN = "$TOKEN_OF_SHOP", LEVEL = "hidden" }
             user = "nobody"
             cpus = [1]
+            metrics = "/metrics"
             [[agent]]
             name = "watcher"
             command = ["watcher", "--pid", "{app.pid}"]
@@ -164,6 +171,7 @@ mod tests {
             [[arm]]
             name = "sdk"
             env = { SDK = "on", ENDPOINT = "{otlp_http}" }
+            scrape = { app = "15s" }
             [[arm]]
             name = "watched"
             agents = ["watcher"]
