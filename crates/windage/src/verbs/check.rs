@@ -253,7 +253,11 @@ fn plans(flags: &CheckFlags) -> Result<Vec<Checked>, Exit> {
             Some(base) => read_at(path, base, flags.head.as_deref()),
             None => read(path),
         };
-        plans.extend(read.and_then(|checked| prepared(path, checked, flags.within, flags.seed)));
+        let prepared = read.and_then(|of| prepared(path, of, flags.within, flags.seed));
+        if let Some(why) = prepared.as_ref().and_then(|of| open_budgets(&of.plan)) {
+            message::warning(format_args!("{}: {why}", path.display()));
+        }
+        plans.extend(prepared);
     }
     if plans.len() < all.len() {
         Err(Exit::Usage)
@@ -292,9 +296,6 @@ fn prepared(
         return None;
     }
     show_plan_warnings(path, plan);
-    if let Some(why) = open_budgets(plan) {
-        message::warning(format_args!("{}: {why}", path.display()));
-    }
     ended.is_empty().then_some(checked)
 }
 
