@@ -14,8 +14,16 @@ pub(super) fn fidelity_tables(analysis: &Analysis) -> Vec<Table> {
     let metrics = metrics_table(analysis);
     let mut of_all = analysis.arms.iter().filter_map(|arm| arm.fidelity.as_ref());
     let has_spans = of_all.any(|of| of.expected.is_some() || of.counts.spans > 0);
-    let spans = fidelity_table(analysis).filter(|_| has_spans || metrics.is_none());
-    spans.into_iter().chain(metrics).collect()
+    match metrics {
+        Some(metrics) if !has_spans => vec![Table {
+            facts: facts(analysis),
+            ..metrics
+        }],
+        metrics => fidelity_table(analysis)
+            .into_iter()
+            .chain(metrics)
+            .collect(),
+    }
 }
 
 /// Points of metrics; `None` if none arrived.
