@@ -59,63 +59,55 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
 fn noted(records: &Records) -> Vec<Warning> {
     let mut noted: Vec<Warning> = Vec::new();
     for warning in &records.warnings {
-        let again = |known: &mut Warning| cut_again(known, warning) || failed_again(known, warning);
-        if !noted.iter_mut().any(again) {
+        if !noted.iter_mut().any(|known| noted_again(known, warning)) {
             noted.push(warning.clone());
         }
     }
     noted
 }
 
-/// Adds what was left out of the logs of the same service in another launch; false if `more` is about
-/// something else.
-fn cut_again(known: &mut Warning, more: &Warning) -> bool {
-    let Warning::LogCut {
-        service: again,
-        arms: more_arms,
-        left_out_bytes: more_bytes,
-        ..
-    } = more
-    else {
-        return false;
-    };
-    match known {
-        Warning::LogCut {
-            service,
-            arms,
-            left_out_bytes,
-            ..
-        } if service == again => {
+/// Adds what was left out of the logs of the same service in another launch, or its scrapes that
+/// failed there; false if `more` is about something else.
+fn noted_again(known: &mut Warning, more: &Warning) -> bool {
+    match (known, more) {
+        (
+            Warning::LogCut {
+                service,
+                arms,
+                left_out_bytes,
+                ..
+            },
+            Warning::LogCut {
+                service: again,
+                arms: more_arms,
+                left_out_bytes: more_bytes,
+                ..
+            },
+        ) if service == again => {
             *left_out_bytes += more_bytes;
             let known = arms.clone();
             arms.extend(more_arms.iter().filter(|arm| !known.contains(arm)).cloned());
             true
         }
-        _ => false,
-    }
-}
-
-/// The same of scrapes that failed.
-fn failed_again(known: &mut Warning, more: &Warning) -> bool {
-    match (known, more) {
         (
             Warning::ScrapesFailed {
                 arm,
                 service,
                 failed,
                 scrapes,
-                ..
+                reason,
             },
             Warning::ScrapesFailed {
                 arm: arm_again,
                 service: again,
                 failed: more_failed,
                 scrapes: more_scrapes,
-                ..
+                reason: last,
             },
         ) if arm == arm_again && service == again => {
             *failed += more_failed;
             *scrapes += more_scrapes;
+            reason.clone_from(last);
             true
         }
         _ => false,

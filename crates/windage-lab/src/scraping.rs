@@ -14,21 +14,19 @@ use crate::receiving::Receiving;
 /// How what was scraped is called among the protocols by which telemetry arrives.
 const PROTOCOL: &str = "prometheus";
 
-/// Services that are scraped. They are until this is dropped.
+/// Services and agents that are scraped, until this is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Scraping {
-    scraped: Vec<Scraped>,
-}
+pub(crate) struct Scraping(Vec<(Scraped, Scraper)>);
 
-/// A service or agent.
+/// What was scraped of a service or agent.
 #[derive(Debug)]
-struct Scraped {
-    /// `None` where several arms share the processes.
-    arm: Option<ArmIndex>,
+pub(crate) struct Scraped {
+    /// `None` where several arms share the processes: then it counts for none.
+    pub(crate) arm: Option<ArmIndex>,
     /// The arm's id, for people.
     of: String,
     service: String,
-    scraper: Scraper,
+    scrapes: Scrapes,
 }
 
 impl Scraping {
@@ -40,10 +38,12 @@ impl Scraping {
     ) -> Result<Scraping, LabError> {
         let mut scraping = Scraping::default();
         for instance in instances {
-            if let Some(first) = instance.arms.first() {
-                let arm = &plan.arms[first.get()];
-                scraping.start(arm, receiving, instance, plan.services.iter())?;
-            }
+            let Some(first) = instance.arms.first() else {
+                continue;
+            };
+            let alone = (instance.arms.len() == 1).then_some(*first);
+            let arm = (&plan.arms[first.get()], alone);
+            scraping.start(arm, receiving, instance, plan.services.iter())?;
         }
         Ok(scraping)
     }
@@ -56,84 +56,102 @@ impl Scraping {
         agents: &Instance,
     ) -> Result<Scraping, LabError> {
         let services = plan.agents.iter().map(|agent| &agent.service);
+        let arm = (&plan.arms[arm.get()], Some(arm));
         let mut scraping = Scraping::default();
-        scraping.start(&plan.arms[arm.get()], receiving, agents, services)?;
-        for scraped in &mut scraping.scraped {
-            scraped.arm = Some(arm);
-        }
+        scraping.start(arm, receiving, agents, services)?;
         Ok(scraping)
     }
 
     fn start<'a>(
         &mut self,
-        arm: &Arm,
+        (arm, index): (&Arm, Option<ArmIndex>),
         receiving: Option<&Receiving>,
         instance: &Instance,
         services: impl Iterator<Item = &'a Service>,
     ) -> Result<(), LabError> {
-        // What several arms share is scraped for all of them, and so counts for none.
-        let alone = match instance.arms[..] {
-            [alone] => Some(alone),
-            _ => None,
-        };
         for service in services {
-            let every = arm.scrape.get(&service.name);
-            let target =
-                every.and_then(|every| target(service, instance, *every, Vec::new()).transpose());
-            let Some((target, receiving)) = target.transpose()?.zip(receiving) else {
+            let Some((every, receiving)) = arm.scrape.get(&service.name).zip(receiving) else {
                 continue;
             };
-            self.scraped.push(Scraped {
-                arm: alone,
+            let Some(target) = target(service, instance, *every, Vec::new())? else {
+                continue;
+            };
+            let scraped = Scraped {
+                arm: index,
                 of: arm.id.to_string(),
                 service: service.name.to_string(),
-                scraper: receiving.scrape(target),
-            });
+                scrapes: Scrapes::default(),
+            };
+            self.0.push((scraped, receiving.scrape(target)));
         }
         Ok(())
     }
 
-    /// What was scraped for an arm, and what to say of scrapes that failed.
-    pub(crate) fn of_arm(&self, arm: ArmIndex) -> Vec<(Scrapes, Option<Warning>)> {
-        let own = self.scraped.iter().filter(|of| of.arm == Some(arm));
-        own.map(Scraped::found).collect()
+    /// Ends it, and returns what was scraped.
+    pub(crate) fn end(self) -> impl Iterator<Item = Scraped> {
+        let found = |(of, scraper): (Scraped, Scraper)| Scraped {
+            scrapes: scraper.so_far(),
+            ..of
+        };
+        self.0.into_iter().map(found)
     }
 }
 
 impl Scraped {
-    fn found(&self) -> (Scrapes, Option<Warning>) {
-        let scrapes = self.scraper.so_far();
-        let failed = (scrapes.failures > 0).then(|| Warning::ScrapesFailed {
+    /// Adds it to what was scraped before, of the same agent when it was attached earlier.
+    pub(crate) fn join(self, before: &mut Vec<Scraped>) {
+        let same = |of: &&mut Scraped| of.arm == self.arm && of.service == self.service;
+        let Some(known) = before.iter_mut().find(same) else {
+            before.push(self);
+            return;
+        };
+        let (sum, more) = (&mut known.scrapes, self.scrapes);
+        sum.scrapes += more.scrapes;
+        sum.failures += more.failures;
+        sum.points += more.points;
+        sum.wire_bytes += more.wire_bytes;
+        sum.bytes += more.bytes;
+        sum.last_failure = more.last_failure.or(sum.last_failure.take());
+    }
+
+    /// Adds it to what its arm delivered.
+    pub(crate) fn add_to(&self, delivered: &mut Delivered) {
+        let of = DeliveredByProtocol {
+            protocol: PROTOCOL.to_owned(),
+            export_requests: self.scrapes.scrapes,
+            metric_points: self.scrapes.points,
+            wire_bytes: self.scrapes.wire_bytes,
+            body_bytes: self.scrapes.bytes,
+            ..DeliveredByProtocol::default()
+        };
+        delivered.export_requests += of.export_requests;
+        delivered.metric_points += of.metric_points;
+        delivered.wire_bytes += of.wire_bytes;
+        delivered.body_bytes += of.body_bytes;
+        let mut protocols = delivered.by_protocol.iter_mut();
+        match protocols.find(|known| known.protocol == PROTOCOL) {
+            Some(known) => {
+                known.export_requests += of.export_requests;
+                known.metric_points += of.metric_points;
+                known.wire_bytes += of.wire_bytes;
+                known.body_bytes += of.body_bytes;
+            }
+            None if of.export_requests > 0 => delivered.by_protocol.push(of),
+            None => {}
+        }
+    }
+
+    /// The warning about scrapes that failed.
+    pub(crate) fn failed(&self) -> Option<Warning> {
+        let scrapes = &self.scrapes;
+        Some(Warning::ScrapesFailed {
             arm: self.of.clone(),
             service: self.service.clone(),
             failed: scrapes.failures,
             scrapes: scrapes.failures + scrapes.scrapes,
-            reason: scrapes.last_failure.clone().unwrap_or_default(),
-        });
-        (scrapes, failed)
+            reason: scrapes.last_failure.clone()?,
+        })
     }
-}
-
-/// Adds what was scraped to what an arm delivered.
-pub(crate) fn add(delivered: &mut Delivered, scrapes: &Scrapes) {
-    delivered.export_requests += scrapes.scrapes;
-    delivered.metric_points += scrapes.points;
-    delivered.wire_bytes += scrapes.wire_bytes;
-    delivered.body_bytes += scrapes.bytes;
-    let protocols = &mut delivered.by_protocol;
-    let known = protocols.iter().position(|of| of.protocol == PROTOCOL);
-    let at = known.unwrap_or_else(|| {
-        protocols.push(DeliveredByProtocol {
-            protocol: PROTOCOL.to_owned(),
-            ..DeliveredByProtocol::default()
-        });
-        protocols.len() - 1
-    });
-    let of = &mut protocols[at];
-    of.export_requests += scrapes.scrapes;
-    of.metric_points += scrapes.points;
-    of.wire_bytes += scrapes.wire_bytes;
-    of.body_bytes += scrapes.bytes;
 }
 
 /// Where a service has its metrics; `None` for one without any.
@@ -152,4 +170,79 @@ pub(crate) fn target(
     target
         .map(Some)
         .map_err(|error| LabError::Unsupported(format!("`metrics` of `{name}`: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scraped(arm: Option<u16>, answers: u64, failure: Option<&str>) -> Scraped {
+        Scraped {
+            arm: arm.map(ArmIndex),
+            of: "otel".to_owned(),
+            service: "app".to_owned(),
+            scrapes: Scrapes {
+                scrapes: answers,
+                failures: u64::from(failure.is_some()),
+                last_failure: failure.map(str::to_owned),
+                points: 10 * answers,
+                wire_bytes: 100 * answers,
+                bytes: 300 * answers,
+                ..Scrapes::default()
+            },
+        }
+    }
+
+    fn failed(of: &Scraped) -> Option<(u64, u64, String)> {
+        match of.failed()? {
+            Warning::ScrapesFailed {
+                failed,
+                scrapes,
+                reason,
+                ..
+            } => Some((failed, scrapes, reason)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn attachments_are_one() {
+        let mut all = Vec::new();
+        for of in [
+            scraped(Some(2), 3, Some("refused")),
+            scraped(Some(2), 4, None),
+            scraped(Some(3), 1, None),
+        ] {
+            of.join(&mut all);
+        }
+        let [first, other] = all.as_slice() else {
+            panic!("{all:?}")
+        };
+        assert_eq!(failed(first), Some((1, 8, "refused".to_owned())));
+        assert_eq!(failed(other), None);
+        let mut delivered = Delivered {
+            metric_points: 5,
+            ..Delivered::default()
+        };
+        first.add_to(&mut delivered);
+        first.add_to(&mut delivered);
+        let [of] = delivered.by_protocol.as_slice() else {
+            panic!("{delivered:?}")
+        };
+        assert_eq!((of.export_requests, of.metric_points), (14, 140));
+        assert_eq!((of.wire_bytes, of.body_bytes), (1_400, 4_200));
+        assert_eq!(
+            (delivered.metric_points, delivered.wire_bytes),
+            (145, 1_400)
+        );
+    }
+
+    #[test]
+    fn what_fails_in_vain_is_said_and_is_no_telemetry() {
+        let of = scraped(None, 0, Some("status 404"));
+        assert_eq!(failed(&of), Some((1, 1, "status 404".to_owned())));
+        let mut delivered = Delivered::default();
+        of.add_to(&mut delivered);
+        assert_eq!(delivered, Delivered::default());
+    }
 }

@@ -12,7 +12,6 @@ use windage_probe::ArmProbe;
 use windage_probe::bpf::{Bpf, KernelBpf, Objects};
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::Entry;
-use windage_sink::Scrapes;
 
 use super::services::Services;
 use super::setting::Setting;
@@ -23,7 +22,7 @@ use crate::instance::{Part, launch};
 use crate::losses::{Losses, Lost};
 use crate::process_set::{Instance, beside, note_exits};
 use crate::receiving::Receiving;
-use crate::scraping::Scraping;
+use crate::scraping::{Scraped, Scraping};
 use detached::Footprint;
 use statistics::take_statistics;
 
@@ -58,8 +57,8 @@ pub(super) struct Agents<'r, 'a> {
     deaths: BTreeMap<ArmIndex, Box<ServiceTrouble>>,
     /// Losses that agents reported, by arm.
     drops: Vec<(ArmIndex, Lost)>,
-    /// What was scraped of them, by arm.
-    scraped: Vec<(ArmIndex, (Scrapes, Option<Warning>))>,
+    /// What was scraped of them.
+    pub(super) scraped: Vec<Scraped>,
     /// Attachments so far.
     cycles: u32,
     /// Sets whose telemetry from the warm-up is discarded.
@@ -107,15 +106,6 @@ impl<'r, 'a> Agents<'r, 'a> {
     pub(super) fn add_losses(&self, arm: ArmIndex, lost: &mut Lost) {
         let own = self.drops.iter().filter(|(of, _)| *of == arm);
         own.for_each(|(_, more)| lost.add_all(more));
-    }
-
-    /// What was scraped of the agents of an arm, at each attachment.
-    pub(super) fn scraped(
-        &self,
-        arm: ArmIndex,
-    ) -> impl Iterator<Item = &(Scrapes, Option<Warning>)> {
-        let own = self.scraped.iter().filter(move |(of, _)| *of == arm);
-        own.map(|(_, scraped)| scraped)
     }
 
     /// The counters of the agents that are attached.
@@ -380,9 +370,8 @@ impl<'r, 'a> Agents<'r, 'a> {
         if is_up(&attached, services) {
             attached.losses.scrape()?;
         }
-        let scraped = std::mem::take(&mut attached.scraping).of_arm(owner);
-        self.scraped
-            .extend(scraped.into_iter().map(|of| (owner, of)));
+        let scraped = std::mem::take(&mut attached.scraping).end();
+        scraped.for_each(|of| of.join(&mut self.scraped));
         let keeper = &mut *services.keeper;
         self.footprint.end(keeper, &mut attached, come.as_ref())?;
         services.book_delivered(owner);

@@ -13,7 +13,7 @@ use crate::error::ServiceTrouble;
 use crate::losses::Losses;
 use crate::order::TurnDraw;
 use crate::readings::{Reading, used};
-use crate::scraping::{self, Scraping};
+use crate::scraping::{Scraped, Scraping};
 
 /// A launch in progress: its services, and the agents that attach to them.
 pub(crate) struct RealLaunched<'r, 'a> {
@@ -114,9 +114,13 @@ impl Launched for RealLaunched<'_, '_> {
         if !setting.is_interrupted() {
             self.losses.scrape()?;
         }
-        let scraped = |arm| self.scraping.of_arm(arm);
-        let scraped: Vec<_> = setting.arms().map(scraped).collect();
-        drop(self.scraping);
+        let scraped: Vec<Scraped> = self
+            .scraping
+            .end()
+            .chain(agents.scraped.drain(..))
+            .collect();
+        let failed = scraped.iter().filter_map(Scraped::failed);
+        services.findings.extend(failed.map(Entry::Warning));
         services.stop()?;
         // In sets whose agents never attached, all telemetry is from the warm-up.
         for set in 0..setting.sets.len() {
@@ -128,12 +132,9 @@ impl Launched for RealLaunched<'_, '_> {
         };
         for delivered in &mut delivered {
             delivered.completed_requests = services.completed[delivered.arm.get()];
-            let own = scraped[delivered.arm.get()].iter();
-            for (scrapes, failed) in own.chain(agents.scraped(delivered.arm)) {
-                scraping::add(delivered, scrapes);
-                let failed = failed.clone().map(Entry::Warning);
-                services.findings.extend(failed);
-            }
+            let arm = Some(delivered.arm);
+            let own = scraped.iter().filter(|of| of.arm == arm);
+            own.for_each(|of| of.add_to(delivered));
             if !setting.is_interrupted() {
                 let is_over = || setting.is_interrupted();
                 let mut lost = self.losses.lost(delivered.arm, &is_over, setting.emit);

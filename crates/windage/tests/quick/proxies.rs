@@ -219,10 +219,46 @@ fn metrics_are_scraped_for_the_arms_that_say_so() {
         assert!(failed.text.contains(words), "{}", failed.text);
     }
     let report = shop.windage(&["report", &shop.run]).code(0).stdout;
-    assert!(
-        report.contains("points") && !report.contains("bytes per span"),
-        "{report}"
+    let has_table = |title: &str| report.lines().any(|line| line.starts_with(title));
+    assert!(has_table("Metrics ") && !has_table("Spans "), "{report}");
+}
+
+#[test]
+fn agents_are_scraped_while_they_are_attached() {
+    let Some(shop) = with_proxy("agents_are_scraped_while_they_are_attached") else {
+        return;
+    };
+    let agent = SERVICE.replace("'proxy'", "'watcher'");
+    let service = format!(
+        "name = 'app'\ncommand = ['{{windage}}', '__demo-service', '--listen', '{{listen}}']\n\n\
+         [[agent]]\n{agent}\nmetrics = 'http://127.0.0.1:{{port.stats}}/metrics'\n\
+         ready = {{ metric = 'lost_total', within = '20s' }}"
     );
+    // The same agent on the same processes: they differ in what is scraped alone.
+    let plan = Plan {
+        service: &service,
+        arms: "[[arm]]\nname = 'watched'\nagents = ['watcher']\n\n\
+               [[arm]]\nname = 'scraped'\nagents = ['watcher']\nscrape = { watcher = '100ms' }",
+        rounds: 2,
+        length: "2s",
+        design: &format!(
+            "{BRIEF}\nagent_stretch = '400ms'\nagent_warmup = '200ms'\nbpf_statistics = '0s'"
+        ),
+        ..Plan::default()
+    };
+    shop.write("plan.toml", &plan.text());
+    let run = ["run", "plan.toml", "--out", &shop.run, "--json"];
+    let analysis = contract::checked(&shop.windage(&run).code(0));
+    let fidelity = |id: &str| contract::arm(&analysis, id).fidelity.as_ref();
+    assert!(fidelity("watched").is_none() && fidelity("off").is_none());
+    let [of] = fidelity("scraped").unwrap().by_protocol.as_slice() else {
+        panic!("one for all attachments: {:?}", fidelity("scraped"))
+    };
+    assert!(
+        of.export_requests >= 4,
+        "in two attachments or more: {of:?}"
+    );
+    assert_eq!(of.metric_points, of.export_requests);
 }
 
 #[test]
