@@ -43,22 +43,19 @@ fn hold_events(analysis: &AnalysisWire, id: &str, kind: &str) {
     assert_eq!(program.kind, kind, "{id}: {bpf:#?}");
 }
 
-/// Checks that every trap-based probe costs something, and ten times what any call-based probe
-/// adds.
-fn assert_costs(analysis: &AnalysisWire, calls: &[&str], traps: &[&str]) {
+/// Checks that every trap-based probe costs this many times what any call-based probe adds, at least,
+/// wherever in their intervals both may lie.
+fn assert_costs(analysis: &AnalysisWire, times: f64, calls: &[&str], traps: &[&str]) {
     let cost = |id: &&str| {
         let cpu = &arm(analysis, id).metrics["cpu_per_iteration"];
         cpu.difference.as_ref().unwrap()
     };
-    for id in traps {
-        assert!(cost(id).low > Some(0.0), "{id}: {:#?}", cost(id));
-    }
-    let calls_add = calls.iter().map(|id| cost(id).estimate.unwrap());
-    let traps_add = traps.iter().map(|id| cost(id).estimate.unwrap());
+    let calls_add = calls.iter().map(|id| cost(id).high.unwrap());
+    let traps_add = traps.iter().map(|id| cost(id).low.unwrap());
     let costliest_call = calls_add.fold(0.0, f64::max);
     let cheapest_trap = traps_add.fold(f64::INFINITY, f64::min);
     assert!(
-        10.0 * costliest_call < cheapest_trap,
+        times * costliest_call < cheapest_trap,
         "{calls:?} add up to {costliest_call} us, {traps:?} at least {cheapest_trap}"
     );
 }
@@ -80,7 +77,7 @@ fn each_mechanism_sees_each_event_and_a_trap_costs_more_than_a_call() {
         hold_events(&analysis, id, kind);
     }
     let calls = ["raw-tracepoint", "tracepoint"];
-    assert_costs(&analysis, &calls, &["uprobe", "uretprobe"]);
+    assert_costs(&analysis, 10.0, &calls, &["uprobe", "uretprobe"]);
 }
 
 #[test]
@@ -99,7 +96,8 @@ fn bpftrace_sees_each_event_as_well() {
     ] {
         hold_events(&analysis, id, kind);
     }
-    assert_costs(&analysis, &["tracepoint"], &["uprobe", "uretprobe"]);
+    // Its programs count in a hash map, which costs them as much whatever calls them.
+    assert_costs(&analysis, 1.0, &["tracepoint"], &["uprobe", "uretprobe"]);
 }
 
 fn has_bpftrace() -> bool {
