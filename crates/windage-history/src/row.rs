@@ -35,7 +35,7 @@ pub struct Row {
     pub windage: String,
     /// `share` of the baseline, or the metric's unit.
     pub unit: String,
-    /// What the arm costs over the baseline.
+    /// How far the arm differs from the baseline.
     pub estimate: f64,
     /// The lower end of the interval; empty without one.
     pub low: Option<f64>,
