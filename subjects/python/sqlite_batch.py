@@ -1,7 +1,7 @@
 """A batch program: tables in sqlite3, in memory, under the tracers that people use for Python.
 
 One iteration is a root span (where there is a tracer) around a table, a row and 20 queries: 23
-spans, or with --events a root span and 22 events. Windage asks for iterations; with --iterations,
+spans, or with --events or --records a root span and 22 events or log records. Windage asks for iterations; with --iterations,
 for use by hand, the program does that number and ends.
 """
 
@@ -59,7 +59,9 @@ def arguments():
         help="agent is ddtrace's, text is of both, all others are OpenTelemetry's",
     )
     parser.add_argument("--output", help="file of the exporter of text")
-    parser.add_argument("--events", action="store_true", help="events in place of spans")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--events", action="store_true", help="events in place of spans")
+    instead.add_argument("--records", action="store_true", help="log records in place of spans")
     parser.add_argument("--iterations", type=int, metavar="N", help="do N and end")
     options = parser.parse_args()
     telemetry.check(options, parser.error)
@@ -70,15 +72,23 @@ def work(options, made):
     """An iteration, as a function."""
     if options.tracer == "none":
         return statements
-    if options.events:
-        return lambda: events(made.tracer)
     span = made.root_span
 
     def traced():
         with span():
             statements()
 
-    return traced
+    def with_events():
+        with span() as root:
+            noted_statements(root.add_event)
+
+    def with_records():
+        with span():
+            noted_statements(made.record)
+
+    if options.events:
+        return with_events
+    return with_records if options.records else traced
 
 
 def statements():
@@ -93,21 +103,20 @@ def statements():
     connection.close()
 
 
-def events(tracer):
-    """The same statements; each adds an event with the data that its span would have."""
-    with tracer.start_as_current_span("iteration") as span:
-        connection = sqlite3.connect(":memory:")
-        cursor = connection.cursor()
-        cursor.execute(CREATE)
-        span.add_event("CREATE", {"db.system": "sqlite", "db.statement": CREATE})
-        cursor.execute(INSERT)
-        span.add_event("INSERT", {"db.system": "sqlite", "db.statement": INSERT})
-        for _ in range(SELECTS):
-            cursor.execute(SELECT)
-            cursor.fetchall()
-            span.add_event("SELECT", {"db.system": "sqlite", "db.statement": SELECT})
-        cursor.close()
-        connection.close()
+def noted_statements(note):
+    """The same statements; each is noted with the data that its span would have."""
+    connection = sqlite3.connect(":memory:")
+    cursor = connection.cursor()
+    cursor.execute(CREATE)
+    note("CREATE", {"db.system": "sqlite", "db.statement": CREATE})
+    cursor.execute(INSERT)
+    note("INSERT", {"db.system": "sqlite", "db.statement": INSERT})
+    for _ in range(SELECTS):
+        cursor.execute(SELECT)
+        cursor.fetchall()
+        note("SELECT", {"db.system": "sqlite", "db.statement": SELECT})
+    cursor.close()
+    connection.close()
 
 
 class Program:
@@ -125,10 +134,12 @@ class Program:
 
     def end(self):
         self.made.shutdown()
-        spans = self.done * self.made.spans_an_iteration
-        dropped = spans - self.made.exported if self.made.exported is not None else 0
-        if dropped > 0:
-            print(f"dropped {dropped} of {spans} spans before they were exported", flush=True)
+        for exported in self.made.exported:
+            made = self.done * exported.an_iteration
+            dropped = made - exported.count
+            if dropped > 0:
+                what = f"{dropped} of {made} {exported.kind}"
+                print(f"dropped {what} before they were exported", flush=True)
 
 
 def whole_script(program, iterations):

@@ -5,6 +5,8 @@ import os
 # Limits the text exporter's file, since runs are long.
 OUTPUT_BYTES_MAX = 64 << 20
 SPANS = 23
+# Events or log records of an iteration, instead of all spans but the first.
+NOTES = 22
 
 
 def check(options, error):
@@ -20,8 +22,11 @@ def check(options, error):
         error(f"--exporter {options.exporter}: --tracer {options.tracer} has one of {allowed}")
     if (options.exporter == "text") != (options.output is not None):
         error("--output and --exporter text go together")
-    if options.tracer != "otel" and (options.sampling is not None or options.events):
-        error("--sampling and --events are for --tracer otel")
+    instead = options.events or options.records
+    if options.tracer != "otel" and (options.sampling is not None or instead):
+        error("--sampling, --events and --records are for --tracer otel")
+    if options.records and options.exporter != "otlp-http":
+        error("--records are exported over OTLP/HTTP: --exporter otlp-http")
     if options.sampling is not None and not 0 <= options.sampling <= 1:
         error("--sampling is from 0 to 1")
 
@@ -34,9 +39,8 @@ def make(options):
 class Nothing:
     """No tracer, and the base of the others."""
 
-    spans_an_iteration = 0
-    # Spans that were passed to an exporter, if they can be counted.
-    exported = None
+    # What exporters were given, where that can be counted.
+    exported = ()
     output = None
 
     def __init__(self, options):
@@ -81,15 +85,33 @@ class Noop(Nothing):
         return self.tracer.start_as_current_span("iteration")
 
 
+class Exported:
+    """Counts what an exporter is given."""
+
+    def __init__(self, exporter, kind, an_iteration):
+        self.kind = kind
+        self.an_iteration = an_iteration
+        self.count = 0
+        export = exporter.export
+
+        def counted(batch):
+            self.count += len(batch)
+            return export(batch)
+
+        exporter.export = counted
+
+
 class OpenTelemetry(Noop):
     def __init__(self, options):
         from opentelemetry.sdk.trace import TracerProvider
 
-        self.spans_an_iteration = 1 if options.events else SPANS
-        self.provider = TracerProvider(sampler=sampler(options.sampling))
+        self.exported = []
+        self.providers = [TracerProvider(sampler=sampler(options.sampling))]
         if options.processor != "none":
-            self.provider.add_span_processor(self.processor(options))
-        self.use(self.provider, is_sqlite3_traced=not options.events)
+            self.providers[0].add_span_processor(self.processor(options))
+        if options.records:
+            self.providers.append(self.logger_provider())
+        self.use(self.providers[0], is_sqlite3_traced=not (options.events or options.records))
 
     def processor(self, options):
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
@@ -99,18 +121,28 @@ class OpenTelemetry(Noop):
             return SimpleSpanProcessor(exporter)
         # Unsampled spans were not dropped, and the sampler does not count them.
         if options.sampling in (None, 1.0):
-            self.count(exporter)
+            spans = 1 if options.events or options.records else SPANS
+            self.exported.append(Exported(exporter, "spans", spans))
         return BatchSpanProcessor(exporter)
 
-    def count(self, exporter):
-        export = exporter.export
-        self.exported = 0
+    def logger_provider(self):
+        from opentelemetry._logs import SeverityNumber
+        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+        from opentelemetry.sdk._logs import LoggerProvider
+        from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 
-        def counted(spans):
-            self.exported += len(spans)
-            return export(spans)
+        exporter = OTLPLogExporter()
+        self.exported.append(Exported(exporter, "log records", NOTES))
+        provider = LoggerProvider()
+        provider.add_log_record_processor(BatchLogRecordProcessor(exporter))
+        emit = provider.get_logger("sqlite_batch").emit
+        info = SeverityNumber.INFO
 
-        exporter.export = counted
+        def record(name, attributes):
+            emit(event_name=name, severity_number=info, attributes=attributes)
+
+        self.record = record
+        return provider
 
     def exporter(self, options):
         if options.exporter == "text":
@@ -128,10 +160,12 @@ class OpenTelemetry(Noop):
         return discarding(is_serialised=options.exporter == "serialise")
 
     def flush(self):
-        self.provider.force_flush()
+        for provider in self.providers:
+            provider.force_flush()
 
     def shutdown(self):
-        self.provider.shutdown()
+        for provider in self.providers:
+            provider.shutdown()
         self.bound_output(0)
 
 

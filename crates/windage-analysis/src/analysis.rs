@@ -74,15 +74,14 @@ impl Analysis {
     pub fn measured(&self, metric: Metric) -> Option<Measured> {
         use Metric::{
             CpuInWindow, CpuOfRequests, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated,
-            CpuPerRequest, CpuPerRequestIsolated, CpuPerSpan, TypicalCpuPerRequest,
+            CpuPerRecord, CpuPerRequest, CpuPerRequestIsolated, CpuPerSpan, TypicalCpuPerRequest,
         };
         match metric {
-            CpuPerRequest | CpuPerIteration | CpuOfRequests | CpuPerSpan | CpuPerEvent => {
-                Some(match self.design.turns {
-                    Some(_) => Measured::Interleaved,
-                    None => Measured::Isolated,
-                })
-            }
+            CpuPerRequest | CpuPerIteration | CpuOfRequests | CpuPerSpan | CpuPerEvent
+            | CpuPerRecord => Some(match self.design.turns {
+                Some(_) => Measured::Interleaved,
+                None => Measured::Isolated,
+            }),
             CpuInWindow
             | CpuPerRequestIsolated
             | CpuPerIterationIsolated
@@ -401,6 +400,7 @@ impl MetricAnalysis {
             (Ok(difference), _) if difference.relative.is_some() => None,
             (Ok(_), Metric::CpuPerSpan) => Some(Missing::NoBaselinePer(Item::Span)),
             (Ok(_), Metric::CpuPerEvent) => Some(Missing::NoBaselinePer(Item::Event)),
+            (Ok(_), Metric::CpuPerRecord) => Some(Missing::NoBaselinePer(Item::Record)),
             (Ok(_), _) => Some(Missing::NoRatio),
         }
     }

@@ -7,12 +7,12 @@ mod in_turns;
 use hdrhistogram::Histogram;
 use serde_json::Value;
 use windage_model::{
-    ArmIndex, DriftOver, Evidence, LoadModel, Metric, Order, Soundness, Warning, WarningCode,
-    fixtures,
+    ArmIndex, DriftOver, Evidence, Expected, LoadModel, Metric, Order, Soundness, Warning,
+    WarningCode, fixtures,
 };
 use windage_record::{
-    Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, Expected,
-    ExportDelay, TraceSample,
+    Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, ExportDelay,
+    TraceSample,
 };
 
 use crate::fixture::{self, Recorded};
@@ -279,7 +279,7 @@ const CASES: &[Case] = &[
             run.manifest.arms[2].expected = Some(Expected {
                 traces_per_request: Some(0.0),
                 spans_per_request: Some(0.0),
-                events_per_request: None,
+                ..Expected::default()
             });
             for delivered in &mut run.delivered {
                 delivered.completed_requests = 0;

@@ -7,11 +7,12 @@ use std::convert::Infallible;
 
 use windage_model::fixtures::place;
 use windage_model::{
-    ArmCpu, ArmIndex, CpuSource, Exchanges, MachineDelta, Reason, TurnBlock, Window, WindowCpu,
+    ArmCpu, ArmIndex, CpuSource, Exchanges, Expected, MachineDelta, Reason, TurnBlock, Window,
+    WindowCpu,
 };
 use windage_record::{
-    Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
-    Manifest, fixtures,
+    Delivered, DesignScope, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Manifest,
+    fixtures,
 };
 
 use crate::wire::{self, Sentences};

@@ -80,8 +80,8 @@ pub use detail::{
     QuantileDifference, QuantileDifferences, RoundStretch, Series, WindowStretch, detailed,
 };
 pub use fidelity::{
-    DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityPoint, FidelityUnit,
-    InWindows, Loss, LossReason, MeasuredLoss, TraceShare,
+    DeliveredCounts, Fidelity, FidelityOfLaunch, FidelityPoint, FidelityUnit, InWindows,
+    KindCounts, Loss, LossReason, MeasuredLoss, TraceShare,
 };
 pub use inference::{Family, InFamily, Inference, Seat, VarianceComponents};
 pub use missing::{Item, Missing, MissingCode, RunSide};

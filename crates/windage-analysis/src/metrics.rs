@@ -239,9 +239,9 @@ mod tests {
     #[test]
     fn metrics_are_compared_by_differences_where_there_is_no_ratio() {
         let mut run = fixture::records(4);
-        run.manifest.arms[2].expected = Some(windage_record::Expected {
+        run.manifest.arms[2].expected = Some(windage_model::Expected {
             spans_per_request: Some(1.0),
-            ..windage_record::Expected::default()
+            ..windage_model::Expected::default()
         });
         let records = run.gathered();
         let run = Run::new(&records, Finished::nothing(), Finished::nothing());

@@ -48,8 +48,10 @@ pub enum Missing {
 pub enum Item {
     /// A span.
     Span,
-    /// An event.
+    /// An event on a span.
     Event,
+    /// A log record.
+    Record,
 }
 
 impl Item {
@@ -59,6 +61,7 @@ impl Item {
         match self {
             Item::Span => "span",
             Item::Event => "event",
+            Item::Record => "log record",
         }
     }
 }

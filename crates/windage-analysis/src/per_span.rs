@@ -1,4 +1,4 @@
-//! What an arm costs per delivered span, and per delivered span event.
+//! What an arm costs per delivered span, span event, and log record.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use crate::run::Run;
 use crate::{Fidelity, Inference, Item, MetricAnalysis, Missing};
 
 impl Item {
-    pub(crate) const ALL: [Item; 2] = [Item::Span, Item::Event];
+    pub(crate) const ALL: [Item; 3] = [Item::Span, Item::Event, Item::Record];
 
     pub(crate) fn metric(self) -> Metric {
         match self {
             Item::Span => Metric::CpuPerSpan,
             Item::Event => Metric::CpuPerEvent,
+            Item::Record => Metric::CpuPerRecord,
         }
     }
 
@@ -24,13 +25,14 @@ impl Item {
         match self {
             Item::Span => launch.spans,
             Item::Event => launch.span_events,
+            Item::Record => launch.log_records,
         }
     }
 }
 
 /// The arm's difference in CPU per request (or iteration), divided by the spans delivered per
-/// request: for every arm of a run with a sink. The same by events, in a run that delivered
-/// any.
+/// request: for every arm of a run with a sink. The same by events, in a run that delivered any, and
+/// by log records, in a run that expects any.
 pub(crate) fn cpu_per_item(
     run: &Run<'_>,
     arm: ArmIndex,
@@ -67,12 +69,20 @@ pub(crate) fn cpu_per_item(
     }
 }
 
-/// A run without a sink counts nothing; most runs have no events.
+/// A run without a sink counts nothing, and most runs have no events. Some agents export the few lines
+/// that a program logs at its start, by which no cost can be divided.
 fn is_counted(run: &Run<'_>, item: Item) -> bool {
     let mut delivered = run.records.delivered.iter();
+    let mut expected = run
+        .records
+        .manifest
+        .arms
+        .iter()
+        .filter_map(|arm| arm.expected);
     match item {
         Item::Span => delivered.next().is_some(),
         Item::Event => delivered.any(|launch| launch.span_events > 0),
+        Item::Record => expected.any(|of| of.records_per_request > Some(0.0)),
     }
 }
 
@@ -112,18 +122,20 @@ pub(crate) fn items_per_request(
     }
 }
 
-/// What was delivered per request of measured windows in a launch; `None` when unknown.
+/// What was delivered per request of measured windows in a launch; `None` when unknown. Windows count
+/// spans only. Events per span are assumed to be the same everywhere; log records have nothing to do
+/// with spans.
 fn in_windows(run: &Run<'_>, launch: &Delivered, item: Item) -> Option<f64> {
     let in_windows = &run.records.in_windows;
     let spans = in_windows.spans_per_request(launch.arm, launch.launch)?;
-    Some(match item {
-        Item::Span => spans,
-        // Windows count spans only. Events per span are assumed to be the same everywhere.
-        Item::Event => spans * launch.span_events as f64 / launch.spans.max(1) as f64,
-    })
+    match item {
+        Item::Span => Some(spans),
+        Item::Event => Some(spans * launch.span_events as f64 / launch.spans.max(1) as f64),
+        Item::Record => None,
+    }
 }
 
-/// Spans or events delivered per request.
+/// Items delivered per request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PerRequest {
     /// The mean over launches, with the half-width of its interval.
@@ -159,8 +171,8 @@ pub(crate) fn divided(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Analysis, MissingCode, analyse, fixture};
-    use windage_model::LoadModel;
+    use crate::{Analysis, ArmAnalysis, MissingCode, analyse, fixture};
+    use windage_model::{Expected, LoadModel};
     use windage_record::DeliveredInWindow;
 
     fn analysed(run: &fixture::Recorded) -> Analysis {
@@ -215,6 +227,29 @@ mod tests {
         assert!((half_width(event) - half_width(span) / 22.0).abs() < 1e-9);
         let of_control = of(1, Metric::CpuPerEvent).difference.as_ref().unwrap_err();
         assert_eq!(of_control, &Missing::NothingDelivered(Item::Event));
+    }
+
+    #[test]
+    fn log_records_divide_the_cost_of_a_plan_that_expects_them() {
+        let mut run = fixture::records(3);
+        for delivered in &mut run.delivered {
+            delivered.log_records = 22 * delivered.completed_requests;
+        }
+        let has_cost = |of: &ArmAnalysis| of.metrics.contains_key(&Metric::CpuPerRecord);
+        let unasked = analysed(&run).arms.iter().any(has_cost);
+        assert!(!unasked, "they may be a few lines of a start");
+        run.manifest.arms[2].expected = Some(Expected {
+            records_per_request: Some(22.0),
+            ..Expected::default()
+        });
+        let analysis = analysed(&run);
+        let metrics = &analysis.arms[2].metrics;
+        let (record, request) = (
+            &metrics[&Metric::CpuPerRecord],
+            &metrics[&Metric::CpuPerRequest],
+        );
+        let estimate = |of: &MetricAnalysis| of.difference.as_ref().unwrap().absolute.estimate;
+        assert!((estimate(record) - estimate(request) / 22.0).abs() < 1e-9);
     }
 
     /// A thousand requests of each window send one span of four events; those of the warm-up are

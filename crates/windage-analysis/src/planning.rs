@@ -1,6 +1,6 @@
 //! Planning figures: how much telemetry fits into a core-second, or into a given CPU time.
 //!
-//! They are the reciprocals of the cost per span or event, and so are their intervals.
+//! They are the reciprocals of the cost per span, event or log record, and so are their intervals.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,11 @@ pub struct Planning {
     pub spans: Option<PlanningFigures>,
     /// For span events, including the cost of their spans; `None` as above, and where none arrived.
     pub events: Option<PlanningFigures>,
+    /// For log records.
+    pub records: Option<PlanningFigures>,
 }
 
-/// How many spans or events fit.
+/// How many of a kind fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanningFigures {
     /// Into one second of one core.
@@ -31,7 +33,7 @@ pub struct PlanningFigures {
     pub within: Room,
 }
 
-/// A number of spans or events, the reciprocal of the cost's interval.
+/// A number of them, the reciprocal of the cost's interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
     /// The point estimate; `None` where the estimated cost is zero or negative.
@@ -73,8 +75,10 @@ fn within(metrics: &BTreeMap<Metric, MetricAnalysis>, within_s: f64) -> Option<P
         within_s,
         spans: figures(Metric::CpuPerSpan),
         events: figures(Metric::CpuPerEvent),
+        records: figures(Metric::CpuPerRecord),
     };
-    (planning.spans.is_some() || planning.events.is_some()).then_some(planning)
+    let all = [&planning.spans, &planning.events, &planning.records];
+    all.iter().any(|of| of.is_some()).then_some(planning)
 }
 
 /// How many items of a given cost in microseconds fit into a time; `None` when the whole interval

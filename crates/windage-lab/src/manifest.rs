@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use windage_model::{ArmId, ArmIndex, LoadModel};
 use windage_plan::{Arm, Design, Iterations, Load, Origin, Plan, Service, Turn};
 use windage_record::{
-    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
+    DesignScope, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
 };
 
 use crate::clock::whole_ns;
@@ -102,11 +102,7 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, plan: &Plan) -> ManifestArm {
         about: arm.about.clone(),
         role: arm.role,
         levels: arm.levels.iter().cloned().collect(),
-        expected: arm.expect.map(|expect| Expected {
-            traces_per_request: expect.traces_per_request,
-            spans_per_request: expect.spans_per_request,
-            events_per_request: expect.events_per_request,
-        }),
+        expected: arm.expect,
         backend: arm
             .backend
             .as_ref()

@@ -13,6 +13,7 @@ mod claim;
 mod estimate;
 mod event;
 mod exchanges;
+mod expected;
 mod facility;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
@@ -32,6 +33,7 @@ pub use claim::{Claim, ClaimVerdict, Publication, Says};
 pub use estimate::{Difference, Interval, Method, Verdict};
 pub use event::Event;
 pub use exchanges::{ErrorCounts, Exchanges, Outlier, RATE_SHARE, StatusClasses};
+pub use expected::Expected;
 pub use facility::Facility;
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};

@@ -134,12 +134,14 @@ pub(crate) fn print(unit: Unit, limit: Limit) -> String {
 /// load nor the generator fixes it.
 pub(crate) fn can_have(metric: Metric, model: LoadModel) -> bool {
     use Metric::{
-        CpuIdle, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated, CpuPerSpan, FlushCpu,
-        FlushTime, GeneratorCpuPerRequest, Pss, RssPeak, RssSteady, StartupCpu, StartupTime,
-        TelemetryLost, Throughput, TypicalCpuPerRequest, WallPerIteration,
+        CpuIdle, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated, CpuPerRecord, CpuPerSpan,
+        FlushCpu, FlushTime, GeneratorCpuPerRequest, Pss, RssPeak, RssSteady, StartupCpu,
+        StartupTime, TelemetryLost, Throughput, TypicalCpuPerRequest, WallPerIteration,
     };
     match metric {
-        CpuPerSpan | CpuPerEvent | GeneratorCpuPerRequest | TypicalCpuPerRequest => false,
+        CpuPerSpan | CpuPerEvent | CpuPerRecord | GeneratorCpuPerRequest | TypicalCpuPerRequest => {
+            false
+        }
         CpuIdle | RssSteady | RssPeak | Pss | StartupTime | StartupCpu | TelemetryLost => true,
         CpuPerIteration | CpuPerIterationIsolated | WallPerIteration | FlushTime | FlushCpu => {
             model == LoadModel::Batch

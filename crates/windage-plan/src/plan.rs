@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_model::{ArmId, Budget, Claim, Facility, LevelValue, Order, Revisions, Role};
+use windage_model::{ArmId, Budget, Claim, Expected, Facility, LevelValue, Order, Revisions, Role};
 
 use crate::words::words;
 use crate::{
@@ -379,7 +379,7 @@ pub struct Arm {
     /// How its receivers behave; `None` when it names no receiver.
     pub backend: Option<ArmBackend>,
     /// The telemetry that should arrive.
-    pub expect: Option<Expect>,
+    pub expect: Option<Expected>,
     /// The arm to which it adds a stage; the report shows the cost of that stage.
     pub adds_to: Option<ArmId>,
     /// The agents that are attached while it gets load.
@@ -436,17 +436,6 @@ impl Arm {
         let env = self.env.values().filter_map(Value::template);
         env.chain(words).chain(switch)
     }
-}
-
-/// The telemetry that an arm should deliver; at least one field is `Some`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Expect {
-    /// Traces per request.
-    pub traces_per_request: Option<f64>,
-    /// Spans per request.
-    pub spans_per_request: Option<f64>,
-    /// Events on spans per request.
-    pub events_per_request: Option<f64>,
 }
 
 /// How arms are profiled.

@@ -198,15 +198,8 @@ fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     );
     out.optional("backend", arm.backend.as_ref().map(|b| template(&b.words)));
     if let Some(expect) = &arm.expect {
-        let keys = [
-            ("traces_per_request", expect.traces_per_request),
-            ("spans_per_request", expect.spans_per_request),
-            ("events_per_request", expect.events_per_request),
-        ];
         // `{:?}` keeps the point, which makes it a TOML float.
-        let given = keys
-            .into_iter()
-            .filter_map(|(key, n)| n.map(|n| (key, format!("{n:?}"))));
+        let given = expect.given().map(|(key, n)| (key, format!("{n:?}")));
         out.entry("expect", inline(given));
     }
 }

@@ -291,6 +291,7 @@ pub(crate) struct Expect {
     pub(crate) traces_per_request: Option<Spanned<Scalar>>,
     pub(crate) spans_per_request: Option<Spanned<Scalar>>,
     pub(crate) events_per_request: Option<Spanned<Scalar>>,
+    pub(crate) records_per_request: Option<Spanned<Scalar>>,
 }
 
 #[derive(Debug, Deserialize)]

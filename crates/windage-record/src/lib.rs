@@ -40,7 +40,7 @@ pub use histograms::{
 };
 pub use journal::{Cut, CutCause, Journal, Loss, Recorded};
 pub use manifest::{
-    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
+    DesignScope, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
 };
 pub use profiles::{ProfileFailure, Profiled, RecordedProfile};
 pub use restored::Restored;

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
 use windage_model::{
-    ArmId, ArmIndex, Backend, Budget, Claim, LevelValue, LoadModel, Order, Revisions, Role, Until,
+    ArmId, ArmIndex, Backend, Budget, Claim, Expected, LevelValue, LoadModel, Order, Revisions,
+    Role, Until,
 };
 
 /// The format of a run directory, stored in its manifest and in its journal; no other is read.
@@ -84,17 +85,6 @@ pub struct ManifestArm {
     pub bystander_of: Option<ArmIndex>,
     /// For an arm of the head revision, the same arm of the base.
     pub at_base: Option<ArmIndex>,
-}
-
-/// Expected telemetry per request.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Expected {
-    /// Complete traces per request.
-    pub traces_per_request: Option<f64>,
-    /// Spans per request.
-    pub spans_per_request: Option<f64>,
-    /// Span events per request.
-    pub events_per_request: Option<f64>,
 }
 
 /// The load under which a result was measured.

@@ -246,9 +246,9 @@ fn a_surplus_of_telemetry_decides_nothing_about_its_loss() {
     ];
     for (spans, verdict) in table {
         let mut run = records_with_turns(14, 1);
-        run.manifest.arms[TREATMENT.get()].expected = Some(windage_record::Expected {
+        run.manifest.arms[TREATMENT.get()].expected = Some(windage_model::Expected {
             spans_per_request: Some(1.0),
-            ..windage_record::Expected::default()
+            ..windage_model::Expected::default()
         });
         let of_launch = |launch| windage_record::Delivered {
             launch,

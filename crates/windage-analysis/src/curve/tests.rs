@@ -1,8 +1,8 @@
 use super::*;
 use crate::fixture::{self, Recorded};
 use crate::{Analysis, analyse};
-use windage_model::{ArmIndex, LevelValue, LoadModel};
-use windage_record::{DeliveredInWindow, Expected, StopScope};
+use windage_model::{ArmIndex, Expected, LevelValue, LoadModel};
+use windage_record::{DeliveredInWindow, StopScope};
 
 const LEVELS: [f64; 7] = [0.0, 2.5, 10.0, 25.0, 50.0, 75.0, 100.0];
 /// CPU of the baseline per request.
@@ -34,8 +34,7 @@ fn sweep(rounds: u32, truth: Truth) -> Recorded {
         arm.levels = [("rate".to_owned(), LevelValue::Number(level))].into();
         arm.expected = Some(Expected {
             traces_per_request: Some(level / 100.0),
-            spans_per_request: None,
-            events_per_request: None,
+            ..Expected::default()
         });
         run.manifest.arms.push(arm);
     }

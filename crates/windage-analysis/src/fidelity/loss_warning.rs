@@ -1,7 +1,6 @@
 //! The warning about an arm that lost telemetry.
 
-use windage_model::{LossCause, Warning};
-use windage_record::Expected;
+use windage_model::{Expected, LossCause, Warning};
 
 use super::chance::by_chance;
 use super::{Fidelity, LossReason};
@@ -112,7 +111,7 @@ mod tests {
         let expected = |traces, spans| Expected {
             traces_per_request: traces,
             spans_per_request: spans,
-            events_per_request: None,
+            ..Expected::default()
         };
         let one_of_four = expected(Some(1.0), Some(4.0));
         let doubled = Warning::UnexpectedSpans {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::ArmIndex;
-use windage_record::{Delivered, Expected};
+use windage_model::{ArmIndex, Expected};
+use windage_record::Delivered;
 
 use super::FidelityOfLaunch;
 use crate::compare::{Comparison, Counts, Scale, by_launch};
@@ -15,14 +15,15 @@ type OfLaunches = BTreeMap<u32, FidelityOfLaunch>;
 /// What a plan can expect of a request, and what arrived of it.
 type Kind = (fn(&Expected) -> Option<f64>, fn(&Delivered) -> u64);
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     (|expected| expected.traces_per_request, |of| of.root_spans),
     (|expected| expected.spans_per_request, |of| of.spans),
     (|expected| expected.events_per_request, |of| of.span_events),
+    (|expected| expected.records_per_request, |of| of.log_records),
 ];
 
-/// The share of what the plan expects of an arm that did not arrive, by launch: of traces, spans or
-/// events, whichever lost most. `None` for an arm of which nothing is expected. A baseline without
+/// The share of what the plan expects of an arm that did not arrive, by launch: of traces, spans,
+/// events or log records, whichever lost most. `None` for an arm of which nothing is expected. A baseline without
 /// an expectation loses nothing.
 ///
 /// What sampling leaves out by chance is part of each launch's share, in either direction.
@@ -95,8 +96,8 @@ fn counted(launches: &OfLaunches) -> [u64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use windage_model::{Interval, Metric};
-    use windage_record::{Delivered, Expected};
+    use windage_model::{Expected, Interval, Metric};
+    use windage_record::Delivered;
 
     use crate::{analyse, fixture};
 
@@ -153,21 +154,24 @@ mod tests {
             traces_per_request: Some(1.0),
             spans_per_request: Some(4.0),
             events_per_request: Some(2.0),
+            records_per_request: Some(3.0),
         };
-        let of = |root_spans, spans, span_events| {
+        let of = |root_spans, spans, span_events, log_records| {
             let each = Delivered {
                 root_spans,
                 spans,
                 span_events,
+                log_records,
                 ..Delivered::default()
             };
             lost_of(all, &vec![each; 4]).unwrap().estimate
         };
-        assert_eq!(of(1_000, 4_000, 2_000), 0.0);
-        assert_eq!(of(1_000, 3_000, 2_000), 0.25, "child spans");
-        assert_eq!(of(1_000, 4_000, 1_000), 0.5, "events");
+        assert_eq!(of(1_000, 4_000, 2_000, 3_000), 0.0);
+        assert_eq!(of(1_000, 3_000, 2_000, 3_000), 0.25, "child spans");
+        assert_eq!(of(1_000, 4_000, 1_000, 3_000), 0.5, "events");
+        assert_eq!(of(1_000, 4_000, 2_000, 2_250), 0.25, "log records");
         assert_eq!(
-            of(750, 4_400, 2_000),
+            of(750, 4_400, 2_000, 3_000),
             0.25,
             "a surplus of another kind hides nothing"
         );

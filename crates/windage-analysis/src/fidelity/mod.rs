@@ -64,7 +64,9 @@ pub struct Fidelity {
     /// Whether the loss exceeds three standard deviations of sampling.
     pub beyond_sampling: Option<bool>,
     /// The same for span events; `None` where none arrived or were expected.
-    pub events: Option<EventCounts>,
+    pub events: Option<KindCounts>,
+    /// The same for log records.
+    pub records: Option<KindCounts>,
     /// Bytes per span, uncompressed; `None` when no span arrived.
     pub bytes_per_span: Option<f64>,
     /// Bytes per span on the wire; `None` when no span arrived.
@@ -144,9 +146,9 @@ pub struct FidelityOfLaunch {
     pub delivered: u64,
 }
 
-/// Expected and delivered span events.
+/// Expected and delivered telemetry of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct EventCounts {
+pub struct KindCounts {
     /// What the plan expects for the completed requests; `None` without `expect`.
     pub expected: Option<f64>,
     /// What arrived.

@@ -1,11 +1,11 @@
 //! Expected and delivered telemetry of one arm, from its launches.
 
-use windage_model::ArmIndex;
-use windage_record::{Delivered, Expected};
+use windage_model::{ArmIndex, Expected};
+use windage_record::Delivered;
 
 use super::chance::{by_chance, sampling_sd};
 use super::{
-    DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityUnit, arrival, reasons,
+    DeliveredCounts, Fidelity, FidelityOfLaunch, FidelityUnit, KindCounts, arrival, reasons,
 };
 use crate::records::Records;
 
@@ -20,6 +20,7 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
         && fidelity.counts.spans == 0
         && fidelity.expected.is_none()
         && fidelity.events.is_none()
+        && fidelity.records.is_none()
     {
         return None;
     }
@@ -66,12 +67,13 @@ pub(super) fn sum<'a>(
         their_spans = their_spans.saturating_add(sample.spans);
     }
     let (of, per_request) = asked(expected);
-    let events = events(expected, &counts);
+    let requests = counts.completed_requests as f64;
+    let events = of_kind(expected.events_per_request, requests, counts.span_events);
+    let records = of_kind(expected.records_per_request, requests, counts.log_records);
     let delivered = match of {
         FidelityUnit::Traces => counts.root_spans,
         FidelityUnit::Spans | FidelityUnit::Items => counts.spans,
     };
-    let requests = counts.completed_requests as f64;
     // An external rate may be so large that the product overflows.
     let expected = per_request
         .map(|rate| rate * requests)
@@ -99,6 +101,7 @@ pub(super) fn sum<'a>(
         delivered,
         lost,
         events,
+        records,
         beyond_sampling: lost.zip(sampling_sd).map(|(lost, sd)| lost > by_chance(sd)),
         bytes_per_span: per_span(counts.body_bytes, counts.spans),
         wire_bytes_per_span: per_span(counts.wire_bytes, counts.spans),
@@ -107,14 +110,12 @@ pub(super) fn sum<'a>(
     }
 }
 
-/// `None` when no event arrived or was expected.
-fn events(expected: Expected, counts: &DeliveredCounts) -> Option<EventCounts> {
-    let expected = expected
-        .events_per_request
-        .map(|rate| rate * counts.completed_requests as f64)
+/// `None` when nothing of the kind arrived or was expected.
+fn of_kind(per_request: Option<f64>, requests: f64, delivered: u64) -> Option<KindCounts> {
+    let expected = per_request
+        .map(|rate| rate * requests)
         .filter(|expected| expected.is_finite());
-    let delivered = counts.span_events;
-    (expected.is_some() || delivered > 0).then(|| EventCounts {
+    (expected.is_some() || delivered > 0).then(|| KindCounts {
         expected,
         delivered,
         lost: expected.map(|expected| expected - delivered as f64),
@@ -154,8 +155,7 @@ mod tests {
         for (share, roots, beyond) in table {
             let expected = Expected {
                 traces_per_request: Some(share),
-                spans_per_request: None,
-                events_per_request: None,
+                ..Expected::default()
             };
             let delivered = [fixture::delivered(0, 2, 10_000, roots)];
             let found = fidelity(expected, &delivered).unwrap();
@@ -209,26 +209,30 @@ mod tests {
     }
 
     #[test]
-    fn events_are_compared_with_expected_events() {
-        // expected per request, delivered events of 100 requests; expected, lost
+    fn events_and_records_are_compared_with_what_is_expected() {
+        // expected per request, delivered of 100 requests; expected, lost
         let table = [
             (Some(22.0), 2_200, Some((Some(2_200.0), Some(0.0)))),
             (Some(22.0), 1_100, Some((Some(2_200.0), Some(1_100.0)))),
             (None, 7, Some((None, None))),
             (None, 0, None),
         ];
-        for (events_per_request, span_events, found) in table {
+        for (per_request, arrived, found) in table {
             let expected = Expected {
-                events_per_request,
+                events_per_request: per_request,
+                records_per_request: per_request,
                 ..Expected::default()
             };
             let delivered = [Delivered {
-                span_events,
+                span_events: arrived,
+                log_records: arrived,
                 ..fixture::delivered(0, 2, 100, 100)
             }];
             let fidelity = fidelity(expected, &delivered).unwrap();
-            let events = fidelity.events.map(|events| (events.expected, events.lost));
-            assert_eq!(events, found, "{events_per_request:?} {span_events}");
+            for of_kind in [fidelity.events, fidelity.records] {
+                let of_kind = of_kind.map(|of| (of.expected, of.lost));
+                assert_eq!(of_kind, found, "{per_request:?} {arrived}");
+            }
             assert_eq!(fidelity.of, FidelityUnit::Spans, "the unit stays spans");
         }
     }
@@ -247,8 +251,7 @@ mod tests {
         for (per_request, is_finite) in [(0.0, true), (1e-300, true), (1e300, false)] {
             let expected = Expected {
                 traces_per_request: Some(per_request),
-                spans_per_request: None,
-                events_per_request: None,
+                ..Expected::default()
             };
             let found = fidelity(expected, &[all.clone(), all.clone()]).unwrap();
             assert_eq!(found.expected.is_some(), is_finite, "{per_request}");

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use windage_record::{Delivered, Expected};
+use windage_model::Expected;
+use windage_record::Delivered;
 
 use super::{DeliveredCounts, Fidelity, FidelityUnit, Loss, LossReason};
 
@@ -108,6 +109,7 @@ mod tests {
         traces_per_request: Some(1.0),
         spans_per_request: None,
         events_per_request: None,
+        records_per_request: None,
     };
 
     /// A launch of a thousand requests with two spans per trace.

@@ -8,8 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windage_model::{ArmId, ArmIndex, Interval, LoadModel, Metric, Order};
-use windage_record::Expected;
+use windage_model::{ArmId, ArmIndex, Expected, Interval, LoadModel, Metric, Order};
 use windage_stats::totals::{PairedTotals, TotalsError};
 use windage_stats::{Confidence, Launches, TwoLevelError, two_level};
 
@@ -32,7 +31,8 @@ pub(crate) fn stages(run: &Run<'_>, arms: &[ArmAnalysis]) -> Vec<Stages> {
 }
 
 fn stages_of(run: &Run<'_>, chain: &Chain, arms: &[ArmAnalysis]) -> Stages {
-    let per_request = Item::ALL.map(|item| last_arm_sends(run, chain.last(), item, arms));
+    let per_request =
+        [Item::Span, Item::Event].map(|item| last_arm_sends(run, chain.last(), item, arms));
     let costs = Costs {
         run,
         per_request,
@@ -83,6 +83,7 @@ fn last_arm_sends(run: &Run<'_>, last: ArmIndex, item: Item, arms: &[ArmAnalysis
     let expected = expected.and_then(|expected: Expected| match item {
         Item::Span => expected.spans_per_request,
         Item::Event => expected.events_per_request,
+        Item::Record => expected.records_per_request,
     });
     match items_per_request(run, last, item, fidelity) {
         PerRequest::None => expected

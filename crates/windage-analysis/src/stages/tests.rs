@@ -1,7 +1,7 @@
 //! Stages of known cost.
 
-use windage_model::{ArmCpu, ArmIndex, LoadModel, Order};
-use windage_record::{Expected, ManifestArm, fixtures};
+use windage_model::{ArmCpu, ArmIndex, Expected, LoadModel, Order};
+use windage_record::{ManifestArm, fixtures};
 
 use super::*;
 use crate::fixture::{self, Recorded, noise};

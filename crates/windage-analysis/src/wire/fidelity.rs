@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{IntervalWire, finite};
 use crate::{
-    DeliveredByProtocol, DeliveredSource, EventCounts, ExportDelay, Fidelity, InWindows, Loss,
+    DeliveredByProtocol, DeliveredSource, ExportDelay, Fidelity, InWindows, KindCounts, Loss,
     TraceShare,
 };
 
@@ -19,7 +19,8 @@ pub struct FidelityWire {
     pub delivered: u64,
     pub lost: Option<f64>,
     pub beyond_sampling: Option<bool>,
-    pub events: Option<EventsWire>,
+    pub events: Option<KindWire>,
+    pub records: Option<KindWire>,
     pub bytes_per_span: Option<f64>,
     pub wire_bytes_per_span: Option<f64>,
     pub backend: String,
@@ -38,7 +39,7 @@ pub struct FidelityWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
-pub struct EventsWire {
+pub struct KindWire {
     pub expected: Option<f64>,
     pub delivered: u64,
     pub lost: Option<f64>,
@@ -117,6 +118,7 @@ impl From<&Fidelity> for FidelityWire {
             lost: f.lost.and_then(finite),
             beyond_sampling: f.beyond_sampling,
             events: f.events.map(Into::into),
+            records: f.records.map(Into::into),
             bytes_per_span: f.bytes_per_span.and_then(finite),
             wire_bytes_per_span: f.wire_bytes_per_span.and_then(finite),
             backend: f.backend.to_string().to_string(),
@@ -135,12 +137,12 @@ impl From<&Fidelity> for FidelityWire {
     }
 }
 
-impl From<EventCounts> for EventsWire {
-    fn from(events: EventCounts) -> Self {
-        EventsWire {
-            expected: events.expected.and_then(finite),
-            delivered: events.delivered,
-            lost: events.lost.and_then(finite),
+impl From<KindCounts> for KindWire {
+    fn from(of: KindCounts) -> Self {
+        KindWire {
+            expected: of.expected.and_then(finite),
+            delivered: of.delivered,
+            lost: of.lost.and_then(finite),
         }
     }
 }

@@ -11,6 +11,7 @@ pub struct PlanningWire {
     pub within_s: Option<f64>,
     pub spans: Option<FiguresWire>,
     pub events: Option<FiguresWire>,
+    pub records: Option<FiguresWire>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,6 +46,7 @@ impl From<&Planning> for PlanningWire {
             within_s: finite(planning.within_s),
             spans: planning.spans.as_ref().map(Into::into),
             events: planning.events.as_ref().map(Into::into),
+            records: planning.records.as_ref().map(Into::into),
         }
     }
 }
@@ -96,6 +98,7 @@ mod tests {
             within_s: 0.01,
             spans: Some(figures(Some(110.0))),
             events: Some(figures(None)),
+            records: None,
         };
         let wire = to_value(PlanningWire::from(&planning)).unwrap();
         let whole = json!({"estimate": 100.0, "low": 90.0, "high": 110.0, "confidence": 0.95});

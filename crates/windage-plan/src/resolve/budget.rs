@@ -2,12 +2,13 @@
 
 use toml::Spanned;
 use windage_model::{
-    ArmId, ArmIndex, Budget, BudgetOf, Direction, Limit, LoadModel, Metric, Override, Role,
+    ArmId, ArmIndex, Budget, BudgetOf, Direction, Expected, Limit, LoadModel, Metric, Override,
+    Role,
 };
 
 use super::checker::Checker;
 use super::file_arm::FileArm;
-use crate::plan::{Arm, Expect};
+use crate::plan::Arm;
 use crate::problem::choices;
 use crate::wire::{self, PlanFile, Text};
 use crate::{Problem, budget, defaults};
@@ -62,14 +63,7 @@ impl Held {
             checker.report(Problem::new(span, message, "the plan has none"));
         }
         if metric == Some(Metric::TelemetryLost) {
-            let is_asked = |expect: &Expect| {
-                let all = [
-                    expect.traces_per_request,
-                    expect.spans_per_request,
-                    expect.events_per_request,
-                ];
-                all.into_iter().flatten().any(|of_request| of_request > 0.0)
-            };
+            let is_asked = |expect: &Expected| expect.given().any(|(_, n)| n > 0.0);
             let lacking = held
                 .iter()
                 .find(|arm| !arm.expect.as_ref().is_some_and(is_asked));

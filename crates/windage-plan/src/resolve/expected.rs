@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use toml::Spanned;
+use windage_model::Expected;
 
 use super::checker::Checker;
 use super::file_arm::Levels;
 use crate::Problem;
 use crate::expect::{self, ExpectError};
-use crate::plan::Expect;
 use crate::problem::choices;
 use crate::wire::{self, Scalar};
 
@@ -20,7 +20,7 @@ pub(super) fn expect_of(
     checker: &mut Checker<'_>,
     arm: &wire::Arm,
     levels: &Levels,
-) -> Result<Option<Expect>, Reported> {
+) -> Result<Option<Expected>, Reported> {
     let Some(expect) = &arm.expect else {
         return Ok(None);
     };
@@ -29,22 +29,23 @@ pub(super) fn expect_of(
         &keys.traces_per_request,
         &keys.spans_per_request,
         &keys.events_per_request,
+        &keys.records_per_request,
     ];
-    if all.into_iter().all(Option::is_none) {
+    if all.iter().all(|given| given.is_none()) {
         checker.report(Problem::new(
             expect.span(),
-            "`expect` needs `traces_per_request`, `spans_per_request` or `events_per_request`",
+            "`expect` needs `traces_per_request`, `spans_per_request`, `events_per_request` or `records_per_request`",
             "empty",
         ));
         return Err(Reported);
     }
-    let traces = expected(checker, keys.traces_per_request.as_ref(), levels);
-    let spans = expected(checker, keys.spans_per_request.as_ref(), levels);
-    let events = expected(checker, keys.events_per_request.as_ref(), levels);
-    Ok(Some(Expect {
+    let [traces, spans, events, records] =
+        all.map(|given| expected(checker, given.as_ref(), levels));
+    Ok(Some(Expected {
         traces_per_request: traces?,
         spans_per_request: spans?,
         events_per_request: events?,
+        records_per_request: records?,
     }))
 }
 

@@ -3,11 +3,12 @@
 use std::error::Error;
 
 use windage_model::{
-    AgentCycle, ArmId, ArmIndex, BpfProgram, BpfStatistics, CpuSource, LevelValue, LoadModel,
+    AgentCycle, ArmId, ArmIndex, BpfProgram, BpfStatistics, CpuSource, Expected, LevelValue,
+    LoadModel,
 };
 use windage_record::{
-    DesignScope, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, LoadScope, Manifest,
-    ManifestArm, Placed, Profiled, RecordedProfile, RunDir, RunPart, fixtures,
+    DesignScope, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, LoadScope, Manifest, ManifestArm,
+    Placed, Profiled, RecordedProfile, RunDir, RunPart, fixtures,
 };
 
 use crate::cases::{ArmOf, Case};

@@ -6,13 +6,12 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use windage_model::{
-    ArmId, ArmIndex, BackendError, Budget, BudgetOf, Claim, LevelValue, Limit, LoadModel, Metric,
-    Order, Override, Publication, Revision, Revisions, Role, Says, Until,
+    ArmId, ArmIndex, BackendError, Budget, BudgetOf, Claim, Expected, LevelValue, Limit, LoadModel,
+    Metric, Order, Override, Publication, Revision, Revisions, Role, Says, Until,
 };
 
 use super::{
-    DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
-    TurnScope,
+    DesignScope, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
 };
 use crate::RecordError;
 
@@ -82,12 +81,7 @@ impl Manifest {
                 }
             }
             let expected = arm.expected.unwrap_or_default();
-            let all = [
-                expected.traces_per_request,
-                expected.spans_per_request,
-                expected.events_per_request,
-            ];
-            for figure in all.into_iter().flatten() {
+            for (_, figure) in expected.given() {
                 figures.push((format!("what arm {} expects", arm.id), figure));
             }
         }
@@ -243,6 +237,7 @@ struct StoredExpected {
     traces_per_request: Option<f64>,
     spans_per_request: Option<f64>,
     events_per_request: Option<f64>,
+    records_per_request: Option<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -439,11 +434,13 @@ impl From<&ManifestArm> for StoredArm {
                      traces_per_request,
                      spans_per_request,
                      events_per_request,
+                     records_per_request,
                  }| {
                     StoredExpected {
                         traces_per_request,
                         spans_per_request,
                         events_per_request,
+                        records_per_request,
                     }
                 },
             ),
@@ -484,6 +481,7 @@ impl TryFrom<StoredArm> for ManifestArm {
                 traces_per_request: e.traces_per_request,
                 spans_per_request: e.spans_per_request,
                 events_per_request: e.events_per_request,
+                records_per_request: e.records_per_request,
             }),
             backend: stored
                 .backend

@@ -5,13 +5,13 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use windage_model::fixtures::{place, turn_block};
 use windage_model::{
-    ArmCpu, ArmIndex, Budget, BudgetOf, Claim, CpuSource, Exchanges, LevelValue, Limit, LoadModel,
-    MachineDelta, Metric, Outlier, Override, Place, Publication, Says, StatusClasses, TurnBlock,
-    Window, WindowCpu,
+    ArmCpu, ArmIndex, Budget, BudgetOf, Claim, CpuSource, Exchanges, Expected, LevelValue, Limit,
+    LoadModel, MachineDelta, Metric, Outlier, Override, Place, Publication, Says, StatusClasses,
+    TurnBlock, Window, WindowCpu,
 };
 use windage_record::{
-    DesignScope, Entry, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed,
-    RunDir, RunPart, StopScope, TurnScope, fixtures,
+    DesignScope, Entry, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed, RunDir,
+    RunPart, StopScope, TurnScope, fixtures,
 };
 
 pub(crate) fn manifest() -> Manifest {
@@ -24,8 +24,8 @@ pub(crate) fn manifest() -> Manifest {
     otel.backend = "slow 200ms".parse().unwrap();
     otel.expected = Some(Expected {
         traces_per_request: Some(0.1),
-        spans_per_request: None,
-        events_per_request: None,
+        records_per_request: Some(2.5),
+        ..Expected::default()
     });
     let any = fixtures::manifest();
     Manifest {

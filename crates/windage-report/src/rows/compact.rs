@@ -153,6 +153,7 @@ pub(crate) const GROUPS: &[Group] = {
                 absolute(TelemetryLost),
                 absolute(CpuPerSpan),
                 absolute(CpuPerEvent),
+                absolute(CpuPerRecord),
             ],
         ),
         detail(

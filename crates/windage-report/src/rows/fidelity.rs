@@ -1,6 +1,6 @@
 //! The table of delivered and expected telemetry.
 
-use windage_analysis::{Analysis, ArmAnalysis, EventCounts, Fidelity, FidelityUnit, Loss};
+use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, KindCounts, Loss};
 
 use windage_model::Unit;
 
@@ -120,8 +120,8 @@ fn fidelity_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// Faulty backends of arms whose names do not say so, the reasons of losses, and events on spans: a
-/// line for each arm that has any.
+/// Faulty backends of arms whose names do not say so, the reasons of losses, events on spans, and log
+/// records that are expected: a line for each arm that has any.
 fn facts(analysis: &Analysis) -> Vec<Fact> {
     let of_arms = |label: &str, say: fn(&ArmAnalysis, &Fidelity) -> Option<String>| {
         let of_arm = |arm: &ArmAnalysis| {
@@ -134,7 +134,12 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
     [
         of_arms("backend", backend),
         of_arms("lost", |_, f| losses(f)),
-        of_arms("events", |_, f| f.events.as_ref().map(events)),
+        of_arms("events", |_, f| Some(arrived(f.events?, " on spans"))),
+        of_arms("log records", |_, f| {
+            f.records
+                .filter(|of| of.expected.is_some())
+                .map(|of| arrived(of, ""))
+        }),
     ]
     .concat()
 }
@@ -144,15 +149,15 @@ fn backend(arm: &ArmAnalysis, fidelity: &Fidelity) -> Option<String> {
     (fidelity.is_backend_faulty() && !arm.name.contains(&backend)).then_some(backend)
 }
 
-fn events(of: &EventCounts) -> String {
+fn arrived(of: KindCounts, place: &str) -> String {
     let delivered = number::count(of.delivered);
     match (of.expected, of.lost) {
         (Some(expected), Some(lost)) => format!(
-            "{delivered} of {} expected on spans, {} lost",
+            "{delivered} of {} expected{place}, {} lost",
             number::count_f64(expected),
             number::count_f64(lost)
         ),
-        _ => format!("{delivered} on spans"),
+        _ => format!("{delivered}{place}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Planning figures: how many spans or events fit into a time.
+//! Planning figures: how many spans, events or log records fit into a time.
 
 use windage_analysis::{Analysis, ArmAnalysis, Planning, PlanningFigures, Room};
 use windage_model::Unit;
@@ -10,7 +10,7 @@ use crate::number::{self, NOT_AVAILABLE, Scale};
 /// From this count on, integers are precise enough.
 const WHOLE_FROM: f64 = 100.0;
 
-/// A table for spans and one for events, with a row for each arm that has planning figures.
+/// A table for each kind of telemetry, with a row for each arm that has planning figures.
 pub(super) fn planning_tables(analysis: &Analysis) -> Vec<Table> {
     let tables = ITEMS.iter().filter_map(|items| items.table(analysis));
     let mut tables: Vec<Table> = tables.collect();
@@ -23,13 +23,13 @@ pub(super) fn planning_tables(analysis: &Analysis) -> Vec<Table> {
     tables
 }
 
-/// Spans or events.
+/// A kind of telemetry.
 struct Items {
     name: &'static str,
     of: fn(&Planning) -> Option<&PlanningFigures>,
 }
 
-const ITEMS: [Items; 2] = [
+const ITEMS: [Items; 3] = [
     Items {
         name: "spans",
         of: |planning| planning.spans.as_ref(),
@@ -37,6 +37,10 @@ const ITEMS: [Items; 2] = [
     Items {
         name: "events",
         of: |planning| planning.events.as_ref(),
+    },
+    Items {
+        name: "log records",
+        of: |planning| planning.records.as_ref(),
     },
 ];
 

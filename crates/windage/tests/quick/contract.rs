@@ -57,6 +57,7 @@ const METRICS: &[&str] = &[
     "wall_per_iteration",
     "cpu_per_span",
     "cpu_per_event",
+    "cpu_per_record",
 ];
 
 /// The document embedded in a page.

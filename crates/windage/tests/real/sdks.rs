@@ -81,7 +81,7 @@ fn tracers_of_python_deliver_every_span_and_cost() {
 }
 
 #[test]
-fn events_of_python_are_counted_on_their_spans() {
+fn events_and_log_records_of_python_are_counted() {
     let analysis = measured("events.toml", "# nothing");
     assert_whole(arm(&analysis, "spans"));
     let events = |id: &str| fidelity(arm(&analysis, id)).events.as_ref().unwrap();
@@ -90,6 +90,12 @@ fn events_of_python_are_counted_on_their_spans() {
     assert!(all.delivered > 1000, "{all:?}");
     let none = events("events-sampling-0.0");
     assert_eq!(none.delivered, 0, "{none:?}");
+    let records = fidelity(arm(&analysis, "records"))
+        .records
+        .as_ref()
+        .unwrap();
+    assert_eq!(Some(records.delivered as f64), records.expected);
+    assert!(records.delivered > 1000, "{records:?}");
 }
 
 const LANGUAGES: &str = r#"
