@@ -104,9 +104,9 @@ impl Receiving {
         }
     }
 
-    /// Scrapes a target on the sink's thread.
-    pub(crate) fn scrape(&self, target: ScrapeTarget) -> Scraper {
-        self.sink.scrape(target)
+    /// Scrapes a target on the sink's thread, for the first time after so long.
+    pub(crate) fn scrape(&self, target: ScrapeTarget, after: Duration) -> Scraper {
+        self.sink.scrape(target, after)
     }
 
     /// Begins a launch, before its first process: what arrived earlier counts for no arm.

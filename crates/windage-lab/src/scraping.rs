@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rand::RngExt as _;
+use rand_chacha::ChaCha8Rng;
 use windage_model::{ArmIndex, Warning};
 use windage_plan::{Arm, Plan, Service};
 use windage_record::{Delivered, DeliveredByProtocol};
@@ -35,15 +37,16 @@ impl Scraping {
         plan: &Plan,
         receiving: Option<&Receiving>,
         instances: &[Instance],
+        phases: &mut ChaCha8Rng,
     ) -> Result<Scraping, LabError> {
         let mut scraping = Scraping::default();
-        for instance in instances {
+        for instance in instances.iter().filter(|of| of.death.is_none()) {
             let Some(first) = instance.arms.first() else {
                 continue;
             };
             let alone = (instance.arms.len() == 1).then_some(*first);
             let arm = (&plan.arms[first.get()], alone);
-            scraping.start(arm, receiving, instance, plan.services.iter())?;
+            scraping.start(arm, receiving, instance, plan.services.iter(), phases)?;
         }
         Ok(scraping)
     }
@@ -54,11 +57,12 @@ impl Scraping {
         receiving: Option<&Receiving>,
         arm: ArmIndex,
         agents: &Instance,
+        phases: &mut ChaCha8Rng,
     ) -> Result<Scraping, LabError> {
         let services = plan.agents.iter().map(|agent| &agent.service);
         let arm = (&plan.arms[arm.get()], Some(arm));
         let mut scraping = Scraping::default();
-        scraping.start(arm, receiving, agents, services)?;
+        scraping.start(arm, receiving, agents, services, phases)?;
         Ok(scraping)
     }
 
@@ -68,6 +72,7 @@ impl Scraping {
         receiving: Option<&Receiving>,
         instance: &Instance,
         services: impl Iterator<Item = &'a Service>,
+        phases: &mut ChaCha8Rng,
     ) -> Result<(), LabError> {
         for service in services {
             let Some((every, receiving)) = arm.scrape.get(&service.name).zip(receiving) else {
@@ -82,7 +87,8 @@ impl Scraping {
                 service: service.name.to_string(),
                 scrapes: Scrapes::default(),
             };
-            self.0.push((scraped, receiving.scrape(target)));
+            let after = every.mul_f64(phases.random_range(0.0..1.0));
+            self.0.push((scraped, receiving.scrape(target, after)));
         }
         Ok(())
     }
@@ -114,7 +120,8 @@ impl Scraped {
         sum.last_failure = more.last_failure.or(sum.last_failure.take());
     }
 
-    /// Adds it to what its arm delivered.
+    /// Adds it to what its arm delivered. Exports and their bytes are counted apart: those of scrapes come
+    /// by time, whatever is requested.
     pub(crate) fn add_to(&self, delivered: &mut Delivered) {
         let of = DeliveredByProtocol {
             protocol: PROTOCOL.to_owned(),
@@ -124,10 +131,7 @@ impl Scraped {
             body_bytes: self.scrapes.bytes,
             ..DeliveredByProtocol::default()
         };
-        delivered.export_requests += of.export_requests;
         delivered.metric_points += of.metric_points;
-        delivered.wire_bytes += of.wire_bytes;
-        delivered.body_bytes += of.body_bytes;
         let mut protocols = delivered.by_protocol.iter_mut();
         match protocols.find(|known| known.protocol == PROTOCOL) {
             Some(known) => {
@@ -231,10 +235,8 @@ mod tests {
         };
         assert_eq!((of.export_requests, of.metric_points), (14, 140));
         assert_eq!((of.wire_bytes, of.body_bytes), (1_400, 4_200));
-        assert_eq!(
-            (delivered.metric_points, delivered.wire_bytes),
-            (145, 1_400)
-        );
+        let exports = (delivered.export_requests, delivered.wire_bytes);
+        assert_eq!((delivered.metric_points, exports), (145, (0, 0)));
     }
 
     #[test]

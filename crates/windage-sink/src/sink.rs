@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use thiserror::Error;
@@ -273,10 +274,11 @@ impl Sink {
         self.accounts[arm.get()].take()
     }
 
-    /// Scrapes a target from now on, until the scraper is dropped or the sink ends.
+    /// Scrapes a target for the first time `after` so long, and then until the scraper is dropped or
+    /// the sink ends.
     #[must_use]
-    pub fn scrape(&self, target: ScrapeTarget) -> Scraper {
-        let (scraper, job) = Scraper::of(target);
+    pub fn scrape(&self, target: ScrapeTarget, after: Duration) -> Scraper {
+        let (scraper, job) = Scraper::of(target, after);
         // Only a thread that has panicked no longer takes it; there is nothing to scrape then.
         let _ = self.scrape.send(job);
         scraper

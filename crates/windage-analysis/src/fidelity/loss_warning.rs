@@ -10,7 +10,7 @@ const LOSS_THAT_MATTERS: f64 = 0.001;
 
 /// Smaller differences from what is expected come from requests in progress at the end.
 const MISMATCH_THAT_MATTERS: f64 = 0.01;
-/// Readiness checks and scrapes alone send up to so many extra traces.
+/// Readiness checks, and scrapes for `drops`, send up to so many extra traces.
 const STRAYS: f64 = 10.0;
 
 /// The warning about an arm that lost telemetry whose cost was measured, unless its backend was
@@ -47,7 +47,8 @@ pub(crate) fn unexpected_telemetry(
     let delivered = fidelity.delivered as f64;
     let more = fidelity.expected.filter(|expected| {
         let by_chance = by_chance(fidelity.sampling_sd.unwrap_or(0.0));
-        delivered - expected > by_chance.max(STRAYS) + expected * MISMATCH_THAT_MATTERS
+        let strays = STRAYS + scrapes(fidelity);
+        delivered - expected > by_chance.max(strays) + expected * MISMATCH_THAT_MATTERS
     });
     if let Some(expected) = more {
         return Some(Warning::UnexpectedTelemetry {
@@ -71,6 +72,13 @@ pub(crate) fn unexpected_telemetry(
     })
 }
 
+/// Scrapes that an arm asks for: a service that traces every request traces them too.
+fn scrapes(fidelity: &Fidelity) -> f64 {
+    let protocols = fidelity.by_protocol.iter();
+    let scraped = protocols.filter(|of| of.protocol == "prometheus");
+    scraped.map(|of| of.export_requests as f64).sum()
+}
+
 /// Where the largest part went.
 fn largest(fidelity: &Fidelity) -> LossCause {
     let parts = fidelity.by_reason.iter();
@@ -87,6 +95,7 @@ mod tests {
     use super::*;
     use crate::fidelity::{DeliveredCounts, FidelityUnit, InWindows, Loss};
     use windage_model::Backend;
+    use windage_record::DeliveredByProtocol;
 
     /// A tenth of ten thousand traces was lost.
     fn lossy() -> Fidelity {
@@ -152,6 +161,24 @@ mod tests {
             let found = unexpected_telemetry("otel", &fidelity, Some(of));
             assert_eq!(found, expected, "{delivered} {spans}");
         }
+    }
+
+    #[test]
+    fn traces_of_scrapes_are_no_surprise() {
+        let fidelity = |scrapes| Fidelity {
+            expected: Some(1_000.0),
+            delivered: 1_200,
+            lost: Some(-200.0),
+            beyond_sampling: Some(false),
+            by_protocol: vec![DeliveredByProtocol {
+                protocol: "prometheus".to_owned(),
+                export_requests: scrapes,
+                ..DeliveredByProtocol::default()
+            }],
+            ..lossy()
+        };
+        let is_warned = |scrapes| unexpected_telemetry("otel", &fidelity(scrapes), None).is_some();
+        assert!(is_warned(50) && !is_warned(200));
     }
 
     #[test]

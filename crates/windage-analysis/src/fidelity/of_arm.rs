@@ -17,6 +17,7 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
     launches().next()?;
     let mut fidelity = sum(expected, launches());
     if fidelity.counts.export_requests == 0
+        && fidelity.counts.metric_points == 0
         && fidelity.counts.spans == 0
         && fidelity.expected.is_none()
         && fidelity.events.is_none()

@@ -240,7 +240,9 @@ impl<'r, 'a> Agents<'r, 'a> {
         let (plan, run) = (self.setting.plan, self.setting.run);
         let losses = Losses::of_agents(plan, run, services.number, owner, &instance)?;
         losses.scrape()?;
-        let scraping = Scraping::of_agents(plan, services.receiving.as_ref(), owner, &instance)?;
+        let mut phases = self.setting.scrape_phases(services.number, self.cycles);
+        let receiving = services.receiving.as_ref();
+        let scraping = Scraping::of_agents(plan, receiving, owner, &instance, &mut phases)?;
         let processes: Vec<u32> = instance.probe.process_ids().collect();
         let come = before.as_ref();
         let come = come.and_then(|before| self.footprint.come_since(before, &processes));

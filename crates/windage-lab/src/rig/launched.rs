@@ -1,6 +1,6 @@
 //! A launch in progress: its windows, and its end.
 
-use windage_model::{ArmId, ArmIndex, Place, TurnBlock};
+use windage_model::{ArmId, ArmIndex, Place, TurnBlock, Warning};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
 use super::agents::Agents;
@@ -119,8 +119,13 @@ impl Launched for RealLaunched<'_, '_> {
             .end()
             .chain(agents.scraped.drain(..))
             .collect();
-        let failed = scraped.iter().filter_map(Scraped::failed);
-        services.findings.extend(failed.map(Entry::Warning));
+        // Of a service that died, every further scrape failed.
+        let is_dead = |arm: ArmIndex| services.death(setting.set_of(arm)).is_some();
+        let alive = scraped.iter().filter(|of| !of.arm.is_some_and(is_dead));
+        let failed: Vec<Warning> = alive.filter_map(Scraped::failed).collect();
+        services
+            .findings
+            .extend(failed.into_iter().map(Entry::Warning));
         services.stop()?;
         // In sets whose agents never attached, all telemetry is from the warm-up.
         for set in 0..setting.sets.len() {

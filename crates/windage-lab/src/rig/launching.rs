@@ -45,7 +45,9 @@ impl<'a> RealRig<'a> {
         let mut instances = self.launch_instances(number, load, &shared)?;
         let losses = Losses::of(setting.plan, setting.run, number, &instances)?;
         losses.scrape()?;
-        let scraping = Scraping::of(setting.plan, self.receiving.as_ref(), &instances)?;
+        let mut phases = setting.scrape_phases(number, 0);
+        let receiving = self.receiving.as_ref();
+        let scraping = Scraping::of(setting.plan, receiving, &instances, &mut phases)?;
         let mut ground = setting.ground(&mut self.keeper, number, &[]);
         let driver = Driver::start(setting, load, &mut ground, &self.groups, &mut instances)?;
         let receiving = self.receiving.as_ref();

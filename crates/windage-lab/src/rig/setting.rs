@@ -127,6 +127,15 @@ impl Setting<'_> {
         self.plan.design.idle.mul_f64(random.random_range(0.0..1.0))
     }
 
+    /// When scrapes of a launch (attachment 0) or of an attachment's agents begin: at a random phase of
+    /// each interval, so that over many launches they fall anywhere in windows and pauses.
+    pub(super) fn scrape_phases(&self, number: u32, attachment: u32) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
+        let place = u64::from(number) << 32 | u64::from(attachment);
+        random.set_stream(u64::MAX / 4 - place);
+        random
+    }
+
     /// Whether a signal came.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)

@@ -8,7 +8,6 @@ use toml::Spanned;
 use windage_model::{ArmId, Role};
 
 use super::checker::Checker;
-use super::drops::METRICS;
 use super::expected::expect_of;
 use super::file_arm::{CONTROL, FileArm, Levels, MAX_ARMS, is_baseline};
 use super::resolved::Resolved;
@@ -345,13 +344,8 @@ fn scraped(
         let Some(index) = of.reached(checker, key) else {
             continue;
         };
-        let service = &of.services[index].service;
-        if service.metrics.is_none() {
-            let message = format!("`{}` can't be scraped: it has no `metrics`", key.get_ref());
-            checker.report(Problem::new(key.span(), message, "needs `metrics`").help(METRICS));
-        }
         let every = checker.duration("scrape", Some(every), SCRAPED_EVERY, SCRAPED);
-        by_service.insert(service.name.clone(), every);
+        by_service.insert(of.services[index].service.name.clone(), every);
     }
     by_service
 }
@@ -426,7 +420,10 @@ impl WordsFor<'_> {
         if !target.launched() {
             let message = format!("`{name}` is already running, so `{what}` can't reach it");
             let problem = Problem::new(key.span(), message, "not launched");
-            return Some(problem.help("use `switch` to change it"));
+            return Some(match what {
+                "scrape" => problem,
+                _ => problem.help("use `switch` to change it"),
+            });
         }
         None
     }

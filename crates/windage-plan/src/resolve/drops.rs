@@ -17,7 +17,7 @@ use crate::{Drops, Problem, Template, ToldBy};
 
 const MAX_REASON_BYTES: usize = 120;
 /// What is to be done where there are none.
-pub(super) const METRICS: &str = "add the path of its metrics, such as metrics = \"/metrics\"";
+const METRICS: &str = "add the path of its metrics, such as metrics = \"/metrics\"";
 
 /// Fills in `drops` and `metrics` of every service. `model` is `None` when it is invalid.
 pub(super) fn resolve_all(
@@ -71,8 +71,8 @@ fn awaited_metric(service: &wire::Service) -> Option<&Text> {
     ready.get_ref().metric.as_ref()
 }
 
-/// `metrics` is required when `drops` or `ready` names a metric, and has no effect when neither does
-/// and no arm scrapes them.
+/// `metrics` is required when `drops` or `ready` names a metric or an arm scrapes them, and has no
+/// effect otherwise.
 fn agree(checker: &mut Checker<'_>, file: &PlanFile, service: &wire::Service) {
     let mut counters = service
         .drops
@@ -89,7 +89,15 @@ fn agree(checker: &mut Checker<'_>, file: &PlanFile, service: &wire::Service) {
                 Problem::new(metric.span(), message, "needs `metrics`").help(METRICS),
             );
         }
-        (Some(metrics), None) if !is_scraped(file, service) => checker.report(
+        (None, None) => {
+            for name in scraped(file, service) {
+                let message = format!("`{}` can't be scraped: it has no `metrics`", name.get_ref());
+                checker.report(
+                    Problem::new(name.span(), message, "needs `metrics`").help(METRICS),
+                );
+            }
+        }
+        (Some(metrics), None) if scraped(file, service).next().is_none() => checker.report(
             Problem::new(
                 metrics.span(),
                 "`metrics` has no effect: neither `drops` nor `ready` names a metric, and no arm scrapes them",
@@ -105,9 +113,11 @@ fn agree(checker: &mut Checker<'_>, file: &PlanFile, service: &wire::Service) {
     }
 }
 
-fn is_scraped(file: &PlanFile, service: &wire::Service) -> bool {
-    let mut names = file.arm.iter().flat_map(|arm| &arm.scrape.0);
-    names.any(|(name, _)| name.get_ref() == service.name.get_ref())
+/// Where arms name it to be scraped.
+fn scraped<'f>(file: &'f PlanFile, service: &'f wire::Service) -> impl Iterator<Item = &'f Text> {
+    let names = file.arm.iter().flat_map(|arm| &arm.scrape.0);
+    let names = names.map(|(name, _)| name);
+    names.filter(|name| name.get_ref() == service.name.get_ref())
 }
 
 fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drops> {

@@ -78,11 +78,9 @@ pub(crate) fn resolve(
     let budgets = budget::resolve_all(&mut checker, file, &arms, load::model(file));
     let claims = claim::resolve_all(&mut checker, file, &arms, load::model(file));
     let profile = profile::resolve(&mut checker, file);
-    // With a misspelt placeholder, it is unknown whether a receiver was meant. What is scraped is
-    // received as well.
-    let scrapes = file.arm.iter().any(|arm| !arm.scrape.0.is_empty());
+    // With a misspelt placeholder, it is unknown whether a receiver was meant.
     let receives = scope::check(&mut checker, file, &arms, &mut services)
-        .then(|| backend::settle(&mut checker, file, &mut arms, &services) || scrapes);
+        .then(|| backend::settle(&mut checker, file, &mut arms, &services));
     let sink = sink::resolve(&mut checker, file, receives);
     instance::settle(&checker, &mut arms, &services);
     instance::check(&mut checker, file, &arms, &services, &load);

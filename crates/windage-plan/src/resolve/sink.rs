@@ -12,7 +12,8 @@ use crate::{Problem, SinkDetail, SinkPlan, defaults, units};
 /// The bounds of `keep`: a few payloads at least, and no more than a disk holds.
 const KEPT: RangeInclusive<u64> = 64 << 10..=1 << 40;
 
-/// `None` for a plan that names no receiver; `receives` is `None` when that is unknown.
+/// `None` for a plan that names no receiver and scrapes nothing; `receives` is whether it names one,
+/// `None` when that is unknown.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -43,7 +44,8 @@ pub(super) fn resolve(
             SinkDetail::WORDS,
         ),
     };
-    (receives != Some(false)).then_some(plan)
+    let scrapes = file.arm.iter().any(|arm| !arm.scrape.0.is_empty());
+    (receives != Some(false) || scrapes).then_some(plan)
 }
 
 fn kept(checker: &mut Checker<'_>, keep: &Text) -> Option<u64> {

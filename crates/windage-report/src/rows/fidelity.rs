@@ -1,6 +1,8 @@
 //! The table of delivered and expected telemetry.
 
-use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, KindCounts, Loss};
+use windage_analysis::{
+    Analysis, ArmAnalysis, DeliveredByProtocol, Fidelity, FidelityUnit, KindCounts, Loss,
+};
 
 use windage_model::Unit;
 
@@ -29,8 +31,8 @@ pub(super) fn fidelity_tables(analysis: &Analysis) -> Vec<Table> {
 /// Points of metrics; `None` if none arrived.
 fn metrics_table(analysis: &Analysis) -> Option<Table> {
     let counts = |arm: &ArmAnalysis| {
-        let of = arm.fidelity.as_ref()?.counts;
-        (of.metric_points > 0).then_some(of)
+        let of = arm.fidelity.as_ref()?;
+        (of.counts.metric_points > 0).then(|| carried(of))
     };
     analysis.arms.iter().find_map(counts)?;
     let cells = |arm: &ArmAnalysis| {
@@ -74,6 +76,33 @@ fn metrics_table(analysis: &Analysis) -> Option<Table> {
         rows: rows.collect(),
         ..Table::default()
     })
+}
+
+/// What came by the protocols that carried points. Where arms share processes, only scrapes are known by
+/// protocol.
+fn carried(fidelity: &Fidelity) -> DeliveredByProtocol {
+    let counts = &fidelity.counts;
+    let all = DeliveredByProtocol {
+        metric_points: counts.metric_points,
+        export_requests: counts.export_requests,
+        wire_bytes: counts.wire_bytes,
+        ..DeliveredByProtocol::default()
+    };
+    let protocols = fidelity.by_protocol.iter();
+    let carried = protocols.filter(|of| of.metric_points > 0);
+    let sum = carried.fold(DeliveredByProtocol::default(), |sum, of| {
+        DeliveredByProtocol {
+            metric_points: sum.metric_points.saturating_add(of.metric_points),
+            export_requests: sum.export_requests.saturating_add(of.export_requests),
+            wire_bytes: sum.wire_bytes.saturating_add(of.wire_bytes),
+            ..sum
+        }
+    });
+    if sum.metric_points == all.metric_points {
+        sum
+    } else {
+        all
+    }
 }
 
 /// Delivered and expected telemetry; `None` if no arm has any.

@@ -360,8 +360,9 @@ fn of_processes(of: &Warning) -> Option<String> {
             scrapes,
             reason,
         } => format!(
-            "{failed} of {scrapes} scrapes of service `{service}` of {arm} failed, the last one \
-             because: {reason}. What they would have cost is missing."
+            "{failed} of {scrapes} scrapes of `{service}` of {arm} failed, the last one because: \
+             {reason}. Their points are missing, and so is what they would have cost. Check its \
+             `metrics`, or scrape it less often (`scrape`)."
         ),
         _ => return None,
     })

@@ -7,7 +7,6 @@
 //! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use thiserror::Error;
 
@@ -25,8 +24,6 @@ pub enum ExpositionFormat {
 pub struct Exposition {
     /// Samples: lines with a value.
     pub samples: u64,
-    /// Metric families: declared names, and names of samples without a declaration.
-    pub families: u64,
     /// The selected names that were found, in the order requested, with the sum of their samples
     /// over all label sets. Samples that are not finite are left out.
     pub selected: Vec<(String, f64)>,
@@ -79,7 +76,6 @@ pub fn parse_exposition(
 /// The parser's state.
 struct Reader<'a> {
     samples: u64,
-    families: HashSet<Cow<'a, str>>,
     /// The sum for each name; `None` until it is found.
     selected: Vec<(&'a str, Option<f64>)>,
     /// The last line of OpenMetrics was read.
@@ -90,7 +86,6 @@ impl<'a> Reader<'a> {
     fn new(select: &'a [String]) -> Reader<'a> {
         Reader {
             samples: 0,
-            families: HashSet::new(),
             selected: select.iter().map(|name| (name.as_str(), None)).collect(),
             is_over: false,
         }
@@ -100,7 +95,7 @@ impl<'a> Reader<'a> {
         let line = line.trim_matches(BLANKS);
         if let Some(comment) = line.strip_prefix('#') {
             self.is_over |= comment == " EOF";
-            return self.comment(comment);
+            return Ok(());
         }
         if line.is_empty() {
             return Ok(());
@@ -110,45 +105,13 @@ impl<'a> Reader<'a> {
         for (_, sum) in self.selected.iter_mut().filter(|(of, _)| *of == name) {
             *sum = Some(sum.unwrap_or(0.0) + if value.is_finite() { value } else { 0.0 });
         }
-        if !self.is_declared(&name) {
-            self.families.insert(name);
-        }
         Ok(())
-    }
-
-    /// A comment may declare a family; all others are for people.
-    fn comment(&mut self, comment: &'a str) -> Result<(), &'static str> {
-        let mut rest = Rest(comment.trim_start_matches(BLANKS));
-        let keyword = rest.take_while(|c| !BLANKS.contains(&c));
-        if matches!(keyword, "TYPE" | "HELP") {
-            rest.blanks();
-            let name = if rest.0.starts_with('"') {
-                rest.quoted()?
-            } else {
-                Cow::Borrowed(rest.name()?)
-            };
-            self.families.insert(name);
-        }
-        Ok(())
-    }
-
-    /// Whether a sample's name is that of a family, with or without a suffix of its type.
-    fn is_declared(&self, name: &str) -> bool {
-        const SUFFIXES: [&str; 8] = [
-            "_bucket", "_count", "_sum", "_total", "_created", "_info", "_gcount", "_gsum",
-        ];
-        self.families.contains(name)
-            || SUFFIXES
-                .iter()
-                .filter_map(|suffix| name.strip_suffix(suffix))
-                .any(|family| self.families.contains(family))
     }
 
     fn exposition(self) -> Exposition {
         let found = |(name, sum): (&str, Option<f64>)| Some((name.to_owned(), sum?));
         Exposition {
             samples: self.samples,
-            families: self.families.len() as u64,
             selected: self.selected.into_iter().filter_map(found).collect(),
         }
     }

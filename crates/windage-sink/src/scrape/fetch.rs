@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
@@ -111,8 +111,6 @@ pub enum ScrapeError {
 /// One answer of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scrape {
-    /// When it was complete, by the wall clock.
-    pub at: SystemTime,
     /// Bytes of the answer's body as sent, which may be compressed.
     pub wire_bytes: u64,
     /// Bytes of the text.
@@ -207,7 +205,6 @@ pub(super) async fn scrape(
         url: address.url.clone(),
         after: timeout,
     })??;
-    let at = SystemTime::now();
     let wire_bytes = body.len() as u64;
     let text = match is_compressed {
         true => unpacked(address, &body)?,
@@ -219,7 +216,6 @@ pub(super) async fn scrape(
             source,
         })?;
     Ok(Scrape {
-        at,
         wire_bytes,
         bytes: text.len() as u64,
         exposition,
@@ -259,8 +255,10 @@ async fn fetch(address: &Address) -> Result<(ExpositionFormat, Bytes, bool), Scr
         });
     }
     let encoding = answer.headers().get(CONTENT_ENCODING);
-    let is_compressed = encoding.is_some_and(|encoding| encoding == GZIP);
-    if encoding.is_some() && !is_compressed {
+    let is =
+        |name: &str| encoding.is_some_and(|of| of.as_bytes().eq_ignore_ascii_case(name.as_bytes()));
+    let is_compressed = is(GZIP);
+    if encoding.is_some() && !is_compressed && !is("identity") {
         return Err(ScrapeError::Exchange {
             url: address.url.clone(),
             reason: "the answer has an encoding that was not requested".to_owned(),
@@ -303,8 +301,10 @@ fn request(address: &Address) -> Result<Request<Empty<Bytes>>, ScrapeError> {
 /// Anything that is not declared as OpenMetrics is read as Prometheus text: many servers declare
 /// less.
 fn format_of(headers: &HeaderMap) -> ExpositionFormat {
+    const OPEN_METRICS: &[u8] = b"application/openmetrics-text";
     let name = headers.get(CONTENT_TYPE).map(|name| name.as_bytes());
-    if name.is_some_and(|name| name.starts_with(b"application/openmetrics-text")) {
+    let begins = name.and_then(|name| name.get(..OPEN_METRICS.len()));
+    if begins.is_some_and(|begins| begins.eq_ignore_ascii_case(OPEN_METRICS)) {
         ExpositionFormat::OpenMetrics
     } else {
         ExpositionFormat::Text

@@ -8,10 +8,10 @@ mod exposition;
 mod fetch;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 pub use self::exposition::{Exposition, ExpositionError, ExpositionFormat, parse_exposition};
 use self::fetch::{Address, TIMEOUT};
@@ -77,14 +77,6 @@ pub struct Scrapes {
     pub bytes: u64,
     /// Samples in all answers.
     pub points: u64,
-    /// Samples in the last answer.
-    pub samples: u64,
-    /// Metric families in the last answer.
-    pub families: u64,
-    /// When the first answer was complete, by the wall clock.
-    pub first_at: Option<SystemTime>,
-    /// When the last answer was complete, by the wall clock.
-    pub last_at: Option<SystemTime>,
     /// The selected metrics, in the order in which they were first seen.
     pub selected: Vec<SelectedMetric>,
 }
@@ -115,10 +107,6 @@ impl Scrapes {
         self.wire_bytes += scrape.wire_bytes;
         self.bytes += scrape.bytes;
         self.points += scrape.exposition.samples;
-        self.samples = scrape.exposition.samples;
-        self.families = scrape.exposition.families;
-        self.first_at.get_or_insert(scrape.at);
-        self.last_at = Some(scrape.at);
     }
 
     /// Adds a failed attempt.
@@ -161,7 +149,11 @@ impl SelectedMetric {
 
 /// Scrapes a target once, and adds the result.
 pub async fn scrape_once(target: &ScrapeTarget, scrapes: &Mutex<Scrapes>) {
-    let outcome = fetch::scrape(&target.address, &target.select, TIMEOUT).await;
+    scrape_within(TIMEOUT, target, scrapes).await;
+}
+
+async fn scrape_within(timeout: Duration, target: &ScrapeTarget, scrapes: &Mutex<Scrapes>) {
+    let outcome = fetch::scrape(&target.address, &target.select, timeout).await;
     // The figures are consistent even if another thread panicked.
     let mut scrapes = scrapes.lock().unwrap_or_else(PoisonError::into_inner);
     match outcome {
@@ -180,11 +172,12 @@ pub struct Scraper {
 
 impl Scraper {
     /// A scraper, and what the sink's thread is to do for it.
-    pub(crate) fn of(target: ScrapeTarget) -> (Scraper, Job) {
+    pub(crate) fn of(target: ScrapeTarget, after: Duration) -> (Scraper, Job) {
         let scrapes = Arc::default();
         let (running, dropped) = oneshot::channel();
         let job = Job {
             target,
+            after,
             scrapes: Arc::clone(&scrapes),
             dropped,
         };
@@ -207,6 +200,8 @@ impl Scraper {
 #[derive(Debug)]
 pub(crate) struct Job {
     target: ScrapeTarget,
+    /// Until the first scrape.
+    after: Duration,
     scrapes: Arc<Mutex<Scrapes>>,
     dropped: oneshot::Receiver<()>,
 }
@@ -214,21 +209,22 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) async fn run(self) {
         tokio::select! {
-            () = scrape_loop(self.target, self.scrapes) => {}
+            () = scrape_loop(self.target, self.after, self.scrapes) => {}
             // A message is never sent.
             _ = self.dropped => {}
         }
     }
 }
 
-/// Scrapes a target at its interval until the task is dropped. If an answer takes longer than the
-/// interval, the scrapes it delays are skipped.
-async fn scrape_loop(target: ScrapeTarget, scrapes: Arc<Mutex<Scrapes>>) {
-    let mut ticks = tokio::time::interval(target.every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+/// Scrapes a target at its interval until the task is dropped. As with Prometheus, an answer that takes
+/// longer than the interval is a failure, so that no scrape is left out without a word.
+async fn scrape_loop(target: ScrapeTarget, after: Duration, scrapes: Arc<Mutex<Scrapes>>) {
+    let mut ticks = tokio::time::interval_at(Instant::now() + after, target.every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let timeout = TIMEOUT.min(target.every);
     loop {
         ticks.tick().await;
-        scrape_once(&target, &scrapes).await;
+        scrape_within(timeout, &target, &scrapes).await;
     }
 }
 

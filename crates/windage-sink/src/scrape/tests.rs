@@ -63,12 +63,8 @@ fn an_agent_is_scraped() {
         scrape_once(&target, &scrapes).await;
         let first = scrapes.lock().unwrap().clone();
         assert_eq!((first.scrapes, first.failures), (1, 0), "{first:?}");
-        assert_eq!(
-            (first.samples, first.families, first.bytes),
-            (2, 1, text.len() as u64)
-        );
+        assert_eq!((first.points, first.bytes), (2, text.len() as u64));
         assert_eq!(first.selected[0].last, 5.0);
-        assert_eq!(first.first_at, first.last_at);
         let head = asked.lock().unwrap()[0].to_lowercase();
         for line in [
             "get /metrics?all=1 http/1.1",
@@ -79,10 +75,9 @@ fn an_agent_is_scraped() {
         }
         scrape_once(&target, &scrapes).await;
         let second = scrapes.lock().unwrap().clone();
-        assert_eq!((second.scrapes, second.samples), (2, 1));
+        assert_eq!((second.scrapes, second.points), (2, 3));
         assert_eq!(second.bytes, (text.len() + open_metrics.len()) as u64);
         assert_eq!(second.selected[1].name, "sent_total");
-        assert!(second.last_at > second.first_at);
     });
 }
 
@@ -136,13 +131,16 @@ fn the_sink_scrapes_until_its_scraper_is_dropped() {
         told.recv().unwrap()
     };
     let sink = crate::Sink::start(1, &[], crate::SinkOptions::default()).unwrap();
-    let scraper = sink.scrape(target(&url, MIN_EVERY, &[]));
     let began = Instant::now();
+    let scraper = sink.scrape(target(&url, MIN_EVERY, &[]), 3 * MIN_EVERY);
     while scraper.so_far().scrapes < 3 {
         assert!(began.elapsed() < Duration::from_secs(30));
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(began.elapsed() >= 2 * MIN_EVERY);
+    assert!(
+        began.elapsed() >= 5 * MIN_EVERY,
+        "three to the first, and two pauses"
+    );
     drop(scraper);
     std::thread::sleep(MIN_EVERY);
     let before = asked.lock().unwrap().len();
@@ -229,7 +227,7 @@ fn a_loop_continues_after_a_failure() {
         let scrapes = Arc::new(Mutex::default());
         let every = Duration::from_millis(100);
         let of = target(&url, every, &["a"]);
-        let task = tokio::spawn(scrape_loop(of, Arc::clone(&scrapes)));
+        let task = tokio::spawn(scrape_loop(of, Duration::ZERO, Arc::clone(&scrapes)));
         let began = Instant::now();
         let enough = |scrapes: &Scrapes| scrapes.scrapes >= 2;
         while !enough(&scrapes.lock().unwrap()) {
@@ -244,6 +242,57 @@ fn a_loop_continues_after_a_failure() {
         let scrapes = scrapes.lock().unwrap();
         assert_eq!(scrapes.failures, 1);
         assert_eq!(scrapes.selected[0].increase, 3.0);
+    });
+}
+
+/// A scrape that takes longer than the interval would otherwise leave out the next ones.
+#[test]
+fn an_answer_that_outlasts_the_interval_is_a_failure() {
+    run(async {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/metrics", silent.local_addr().unwrap());
+        let scrapes = Arc::new(Mutex::<Scrapes>::default());
+        let looping = scrape_loop(
+            target(&url, MIN_EVERY, &[]),
+            MIN_EVERY,
+            Arc::clone(&scrapes),
+        );
+        let task = tokio::spawn(looping);
+        let began = Instant::now();
+        while scrapes.lock().unwrap().failures < 3 {
+            assert!(
+                began.elapsed() < TIMEOUT,
+                "it waits for more than an interval"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        task.abort();
+        let reason = scrapes.lock().unwrap().last_failure.clone().unwrap();
+        assert!(
+            reason.ends_with("no complete answer within 100ms"),
+            "{reason}"
+        );
+    });
+}
+
+#[test]
+fn encodings_and_formats_are_named_in_any_case() {
+    run(async {
+        let heads = [
+            "Content-Encoding: identity\r\n",
+            "Content-Type: Application/OpenMetrics-Text\r\n",
+        ];
+        let answers = heads.map(|head| answer(head, "a 1\n# EOF\n"));
+        let mut packed = gzip_answer("a 1\n");
+        let at = packed.windows(4).position(|of| of == b"gzip").unwrap();
+        packed[at..at + 4].copy_from_slice(b"GZIP");
+        let (url, _) = serve([answers.to_vec(), vec![packed]].concat()).await;
+        let scrapes = Mutex::default();
+        for _ in 0..3 {
+            scrape_once(&target(&url, EVERY, &[]), &scrapes).await;
+        }
+        let scrapes = scrapes.lock().unwrap();
+        assert_eq!((scrapes.points, scrapes.failures), (3, 0), "{scrapes:?}");
     });
 }
 
@@ -284,12 +333,10 @@ fn counters_are_followed_across_restarts_and_from_their_first_event() {
         let mut scrapes = Scrapes::default();
         for value in *values {
             scrapes.add(&Scrape {
-                at: SystemTime::UNIX_EPOCH,
                 wire_bytes: 4,
                 bytes: 10,
                 exposition: Exposition {
                     samples: 1,
-                    families: 1,
                     selected: value.iter().map(|value| ("a".to_owned(), *value)).collect(),
                 },
             });
