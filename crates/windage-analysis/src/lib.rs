@@ -24,6 +24,7 @@ mod family;
 mod fidelity;
 #[cfg(test)]
 mod fixture;
+mod growth;
 mod idle;
 mod inference;
 mod interference;

@@ -214,6 +214,10 @@ fn per_launch(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
             compare(&ended(|a| a.pss_bytes), Scale::LogRatio),
         ),
     ]);
+    let growth = |of| run.records.windows.growth.bytes_per_hour(of);
+    if !growth(arm).is_empty() {
+        metrics.push((Metric::RssGrowth, compare(&growth, Scale::Difference)));
+    }
     metrics.extend(starts_and_ends(run, arm));
     metrics
 }

@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 
 use windage_model::{Activity, ArmIndex, Bottleneck, Soundness, Warning, WarningCode, Window};
 
+use crate::growth::Growth;
 use crate::load::{LoadTally, Slowest};
 
 /// Warnings about windows that affect throughput and times alone, not the run.
@@ -107,6 +108,10 @@ pub(crate) struct Windows {
     pub(crate) completed: u64,
     /// Length of all windows together.
     pub(crate) duration_ns: u64,
+    /// Memory of services over time.
+    pub(crate) growth: Growth,
+    /// Memory of agents over time.
+    pub(crate) growth_of_agents: Growth,
     /// CPU of Windage in all windows.
     pub(crate) own: OwnCpu,
     /// The smallest CPU that an arm used in a window, if any.
@@ -245,6 +250,10 @@ impl Windows {
             of_arm.warnings.note(warning);
         }
         of_launch.take(window);
+        let at_ns = window.started_ns.saturating_add(window.duration_ns);
+        let of_agents = window.beside.agent_rss_bytes;
+        self.growth.take(place, at_ns, window.rss_bytes);
+        self.growth_of_agents.take(place, at_ns, of_agents);
         self.measured.push(window.into());
     }
 

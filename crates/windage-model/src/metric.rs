@@ -11,6 +11,8 @@ pub enum Unit {
     Cores,
     /// Bytes.
     Bytes,
+    /// Bytes per hour.
+    BytesPerHour,
     /// A plain count, such as page faults per request.
     One,
     /// A share of one, such as errors per request; shown in per cent.
@@ -30,6 +32,7 @@ impl Unit {
             Unit::PerSecond => "1/s",
             Unit::Cores => "cores",
             Unit::Bytes => "bytes",
+            Unit::BytesPerHour => "bytes/h",
             Unit::One | Unit::Share => "1",
             Unit::Seconds => "s",
             Unit::Nanoseconds => "ns",
@@ -114,10 +117,11 @@ impl Metric {
     #[must_use]
     pub fn has_no_ratio(self) -> bool {
         use Metric::{
-            AgentAttachCpu, AgentAttachTime, AgentCpu, AgentCpuPerRequest, AgentRssPeak,
-            AgentRssSteady, BpfNsPerRequest, BpfRunsPerRequest, ContextSwitchesPerRequest,
-            CpuDeferred, CpuIdle, ErrorsPerRequest, FlushCpu, FlushTime,
-            KernelThreadsCpuPerRequest, PageFaultsPerRequest, TelemetryLost, WireBytesPerRequest,
+            AgentAttachCpu, AgentAttachTime, AgentCpu, AgentCpuPerRequest, AgentRssGrowth,
+            AgentRssPeak, AgentRssSteady, BpfNsPerRequest, BpfRunsPerRequest,
+            ContextSwitchesPerRequest, CpuDeferred, CpuIdle, ErrorsPerRequest, FlushCpu, FlushTime,
+            KernelThreadsCpuPerRequest, PageFaultsPerRequest, RssGrowth, TelemetryLost,
+            WireBytesPerRequest,
         };
         matches!(
             self,
@@ -125,6 +129,7 @@ impl Metric {
                 | AgentAttachTime
                 | AgentCpu
                 | AgentCpuPerRequest
+                | AgentRssGrowth
                 | AgentRssPeak
                 | AgentRssSteady
                 | BpfNsPerRequest
@@ -137,6 +142,7 @@ impl Metric {
                 | FlushTime
                 | KernelThreadsCpuPerRequest
                 | PageFaultsPerRequest
+                | RssGrowth
                 | TelemetryLost
                 | WireBytesPerRequest
         )
@@ -192,6 +198,8 @@ metrics! {
     RssSteady = "rss_steady", "RSS, steady", Bytes, Lower;
     /// Highest resident memory of the subject from launch to end.
     RssPeak = "rss_peak", "RSS, peak", Bytes, Lower;
+    /// How fast the subject's resident memory grows in the second half of launches of ten minutes and more.
+    RssGrowth = "rss_growth", "RSS, growth", BytesPerHour, Lower;
     /// Proportional set size of the subject, read once per round.
     Pss = "pss", "PSS", Bytes, Lower;
     /// Share of requests that failed or got a status of 400 and above.
@@ -236,6 +244,9 @@ metrics! {
     AgentRssSteady = "agent_rss_steady", "agent RSS, steady", Bytes, Lower;
     /// Highest resident memory of the arm's agents from start to end.
     AgentRssPeak = "agent_rss_peak", "agent RSS, peak", Bytes, Lower;
+    /// How fast the resident memory of the arm's agents grows in the second half of attachments of ten
+    /// minutes and more.
+    AgentRssGrowth = "agent_rss_growth", "agent RSS, growth", BytesPerHour, Lower;
     /// From the start of the arm's agents until they were ready.
     AgentAttachTime = "agent_attach_time", "attaching", Seconds, Lower;
     /// CPU of the arm's agents while they attach.

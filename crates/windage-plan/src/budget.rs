@@ -48,16 +48,18 @@ pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
         let duration = units::parse_duration(trimmed).ok()?;
         u64::try_from(duration.as_nanos()).ok().map(|ns| ns as f64)
     };
+    let bytes = |text: &str| match units::parse_bytes(text) {
+        Ok(bytes) => Some(bytes as f64),
+        Err(_) => text
+            .strip_suffix('B')
+            .and_then(|number| units::decimal(number.trim_end())),
+    };
     let found = match unit {
         Unit::Nanoseconds => nanoseconds(),
         Unit::Microseconds => nanoseconds().map(|ns| ns / 1e3),
         Unit::Seconds => nanoseconds().map(|ns| ns / 1e9),
-        Unit::Bytes => match units::parse_bytes(trimmed) {
-            Ok(bytes) => Some(bytes as f64),
-            Err(_) => trimmed
-                .strip_suffix('B')
-                .and_then(|number| units::decimal(number.trim_end())),
-        },
+        Unit::Bytes => bytes(trimmed),
+        Unit::BytesPerHour => trimmed.strip_suffix("/h").and_then(bytes),
         Unit::PerSecond => units::parse_rate_or_zero(trimmed).ok(),
         Unit::Cores => trimmed
             .strip_suffix("cores")
@@ -100,6 +102,7 @@ fn example(unit: Unit) -> &'static str {
         Unit::Microseconds => "12us",
         Unit::Seconds => "200ms",
         Unit::Bytes => "16MiB",
+        Unit::BytesPerHour => "1MiB/h",
         Unit::PerSecond => "100/s",
         Unit::Cores => "0.05cores",
         Unit::One => "0.01",
@@ -124,6 +127,7 @@ pub(crate) fn print(unit: Unit, limit: Limit) -> String {
         Unit::Microseconds => time(value * 1e3),
         Unit::Seconds => time(value * 1e9),
         Unit::Bytes => format!("{value}B"),
+        Unit::BytesPerHour => format!("{value}B/h"),
         Unit::PerSecond => units::print_rate(value),
         Unit::Cores => format!("{value}cores"),
         Unit::One | Unit::Share => format!("{value}"),
@@ -135,14 +139,15 @@ pub(crate) fn print(unit: Unit, limit: Limit) -> String {
 pub(crate) fn can_have(metric: Metric, model: LoadModel) -> bool {
     use Metric::{
         CpuIdle, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated, CpuPerRecord, CpuPerSpan,
-        FlushCpu, FlushTime, GeneratorCpuPerRequest, Pss, RssPeak, RssSteady, StartupCpu,
-        StartupTime, TelemetryLost, Throughput, TypicalCpuPerRequest, WallPerIteration,
+        FlushCpu, FlushTime, GeneratorCpuPerRequest, Pss, RssGrowth, RssPeak, RssSteady,
+        StartupCpu, StartupTime, TelemetryLost, Throughput, TypicalCpuPerRequest, WallPerIteration,
     };
     match metric {
         CpuPerSpan | CpuPerEvent | CpuPerRecord | GeneratorCpuPerRequest | TypicalCpuPerRequest => {
             false
         }
-        CpuIdle | RssSteady | RssPeak | Pss | StartupTime | StartupCpu | TelemetryLost => true,
+        CpuIdle | RssSteady | RssPeak | RssGrowth | Pss | StartupTime | StartupCpu
+        | TelemetryLost => true,
         CpuPerIteration | CpuPerIterationIsolated | WallPerIteration | FlushTime | FlushCpu => {
             model == LoadModel::Batch
         }
@@ -167,6 +172,8 @@ mod tests {
             (Unit::Seconds, "200ms", Some(InUnit(0.2))),
             (Unit::Bytes, "16MiB", Some(InUnit(16_777_216.0))),
             (Unit::Bytes, "300B", Some(InUnit(300.0))),
+            (Unit::BytesPerHour, "1MiB/h", Some(InUnit(1_048_576.0))),
+            (Unit::BytesPerHour, "1MiB", None),
             (Unit::PerSecond, "100/s", Some(InUnit(100.0))),
             (Unit::Cores, "0.05cores", Some(InUnit(0.05))),
             (Unit::One, "0.01", Some(InUnit(0.01))),

@@ -137,7 +137,17 @@ pub(crate) fn of_agents(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison
         .map(|found| (Metric::KernelThreadsCpuPerRequest, found))
         .into_iter()
         .chain(of_cycles)
+        .chain(growth(run, arm).map(|found| (Metric::AgentRssGrowth, found)))
         .collect()
+}
+
+/// `None` where no attachment lasted long enough.
+fn growth(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
+    let of_arm = run.records.windows.growth_of_agents.bytes_per_hour(arm);
+    let without = of_arm.keys().map(|launch| (*launch, 0.0)).collect();
+    let windows = run.usable_windows(arm);
+    let found = compare::by_launch(&of_arm, &without, Scale::Difference, windows);
+    (!of_arm.is_empty()).then_some(found)
 }
 
 /// By differences within blocks, because kernel threads may use nothing on a quiet machine.

@@ -43,6 +43,12 @@ impl Scale {
                 (1e3, 1e3, "kB"),
                 (0.0, 1.0, "B"),
             ],
+            Unit::BytesPerHour => &[
+                (1e9, 1e9, "GB/h"),
+                (1e6, 1e6, "MB/h"),
+                (1e3, 1e3, "kB/h"),
+                (0.0, 1.0, "B/h"),
+            ],
             Unit::Nanoseconds => &[(1e6, 1e6, "ms"), (1e4, 1e3, "µs"), (0.0, 1.0, "ns")],
             Unit::Cores => &[(0.0, 1.0, "cores")],
             Unit::One => &[(0.0, 1.0, "")],

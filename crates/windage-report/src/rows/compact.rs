@@ -131,7 +131,10 @@ pub(crate) const GROUPS: &[Group] = {
                 relative(ServiceTimeP99).headed("p99"),
             ],
         ),
-        group("Memory", &[relative(RssSteady), relative(RssPeak)]),
+        group(
+            "Memory",
+            &[relative(RssSteady), relative(RssPeak), absolute(RssGrowth)],
+        ),
         group(
             "Start and end",
             &[
@@ -201,6 +204,7 @@ pub(crate) const GROUPS: &[Group] = {
                     absolute(AgentCpu),
                     absolute(AgentCpuPerRequest),
                     absolute(AgentRssSteady),
+                    absolute(AgentRssGrowth),
                     absolute(BpfNsPerRequest),
                     absolute(BpfRunsPerRequest),
                 ],
