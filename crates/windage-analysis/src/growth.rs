@@ -1,9 +1,8 @@
 //! How fast resident memory grows, in launches that last long enough to show it.
 //!
-//! Memory is read at the end of each window. A gap between readings ends a stretch: agents were
-//! attached anew, or other arms had the load for long. In the first half of a stretch caches fill and
-//! code is compiled; the growth is the slope of a straight line through the second half (least
-//! squares).
+//! Memory is read at the end of each window. In the first half of a launch, or of an attachment of
+//! agents, caches fill and code is compiled; the growth is the slope of a straight line through the
+//! second half (least squares).
 
 use std::collections::BTreeMap;
 
@@ -12,14 +11,19 @@ use windage_model::{ArmIndex, Place};
 /// Readings of so long are averaged, so that those of a day take little room.
 const BIN_NS: u64 = 30_000_000_000;
 const BINS_PER_HOUR: f64 = 120.0;
-/// So many bins without a reading end a stretch.
-const GAP: u64 = 2;
-/// A stretch of less than ten minutes shows its start, and no growth.
+/// Less than ten minutes show a start, and no growth.
 const LEAST: u64 = 20;
 
 /// Resident memory over time, of an arm's services or agents.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Growth(BTreeMap<(ArmIndex, u32), Bins>);
+pub(crate) struct Growth(BTreeMap<(ArmIndex, Life), Bins>);
+
+/// For how long processes live: a launch, or an attachment of agents, of which a block has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Life {
+    launch: u32,
+    block: Option<u32>,
+}
 
 /// The mean of each bin in which memory was read, by the bin's number.
 type Bins = BTreeMap<u64, Mean>;
@@ -31,37 +35,53 @@ struct Mean {
 }
 
 impl Growth {
-    /// Adds a reading, some nanoseconds after the run began.
+    /// Adds a reading of services, some nanoseconds after the run began.
     pub(crate) fn take(&mut self, place: Place, at_ns: u64, rss_bytes: Option<u64>) {
+        self.note(place, None, at_ns, rss_bytes);
+    }
+
+    /// Adds a reading of attached agents.
+    pub(crate) fn take_agents(&mut self, place: Place, at_ns: u64, rss_bytes: Option<u64>) {
+        self.note(place, Some(place.block), at_ns, rss_bytes);
+    }
+
+    fn note(&mut self, place: Place, block: Option<u32>, at_ns: u64, rss_bytes: Option<u64>) {
         let Some(bytes) = rss_bytes else { return };
-        let bins = self.0.entry((place.arm, place.launch)).or_default();
+        let launch = place.launch;
+        let bins = self
+            .0
+            .entry((place.arm, Life { launch, block }))
+            .or_default();
         let of = bins.entry(at_ns / BIN_NS).or_default();
         of.readings += 1.0;
         of.bytes += (bytes as f64 - of.bytes) / of.readings;
     }
 
-    /// Bytes per hour, by launch: the mean over its stretches that are long enough.
+    /// Bytes per hour, by launch: the mean over its attachments that are long enough.
     pub(crate) fn bytes_per_hour(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
-        let launches = self.0.range((arm, 0)..=(arm, u32::MAX));
-        let of_launch = |(&(_, launch), bins): (&(ArmIndex, u32), &Bins)| {
+        let mut slopes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for ((_, life), bins) in self.0.iter().filter(|((of, _), _)| *of == arm) {
             let readings: Vec<_> = bins.iter().map(|(&bin, of)| (bin, of.bytes)).collect();
-            let stretches = readings.chunk_by(|(before, _), (bin, _)| bin - before <= GAP + 1);
-            let slopes: Vec<f64> = stretches.filter_map(slope).collect();
-            let many = slopes.len() as f64;
-            (many > 0.0).then(|| (launch, slopes.iter().sum::<f64>() / many * BINS_PER_HOUR))
-        };
-        launches.filter_map(of_launch).collect()
+            if let Some(slope) = slope(&readings) {
+                slopes.entry(life.launch).or_default().push(slope);
+            }
+        }
+        let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64 * BINS_PER_HOUR;
+        slopes
+            .into_iter()
+            .map(|(launch, of)| (launch, mean(of)))
+            .collect()
     }
 }
 
-/// Bytes per bin in the second half of a stretch; `None` if it is too short.
-fn slope(stretch: &[(u64, f64)]) -> Option<f64> {
-    let (first, last) = (stretch.first()?.0, stretch.last()?.0);
+/// Bytes per bin in the second half of a life; `None` if it is too short.
+fn slope(life: &[(u64, f64)]) -> Option<f64> {
+    let (first, last) = (life.first()?.0, life.last()?.0);
     if last - first < LEAST {
         return None;
     }
     let half = u64::midpoint(first, last);
-    let settled = stretch.iter().filter(|(bin, _)| *bin >= half);
+    let settled = life.iter().filter(|(bin, _)| *bin >= half);
     let settled: Vec<(f64, f64)> = settled.map(|(bin, y)| ((bin - half) as f64, *y)).collect();
     let mean =
         |of: fn(&(f64, f64)) -> f64| settled.iter().map(of).sum::<f64>() / settled.len() as f64;
@@ -77,47 +97,52 @@ fn slope(stretch: &[(u64, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{analyse, fixture};
     use windage_model::fixtures::place;
+    use windage_model::{Interval, Metric, Window};
 
     const ARM: ArmIndex = ArmIndex(2);
     const MIB: f64 = 1_048_576.0;
-
-    /// Readings each second, `bytes` by the second.
-    fn growth(seconds: u64, bytes: impl Fn(u64) -> f64) -> Option<f64> {
-        let mut growth = Growth::default();
-        for second in 0..seconds {
-            take(&mut growth, second, bytes(second));
-        }
-        growth.bytes_per_hour(ARM).get(&0).copied()
-    }
 
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "sizes of processes"
     )]
-    fn take(growth: &mut Growth, second: u64, bytes: f64) {
-        growth.take(
-            place(0, 0, ARM.0),
-            second * 1_000_000_000,
-            Some(bytes as u64),
-        );
+    fn whole(bytes: f64) -> Option<u64> {
+        Some(bytes as u64)
+    }
+
+    /// Readings each second, `bytes` by the second.
+    fn growth(seconds: u64, bytes: impl Fn(u64) -> f64) -> Option<f64> {
+        let mut growth = Growth::default();
+        for second in 0..seconds {
+            growth.take(
+                place(0, 0, ARM.0),
+                second * 1_000_000_000,
+                whole(bytes(second)),
+            );
+        }
+        growth.bytes_per_hour(ARM).get(&0).copied()
+    }
+
+    fn leak(second: u64) -> f64 {
+        50.0 * MIB + second as f64 * MIB / 3600.0
     }
 
     #[test]
     fn a_known_leak_is_found_beside_a_start() {
-        let leak = |second: u64| 50.0 * MIB + second as f64 * MIB / 3600.0;
         let found = growth(1800, leak).unwrap();
         assert!((found / MIB - 1.0).abs() < 0.01, "{found}");
-        // Caches fill in the first minutes; a collector frees 8 MiB each minute.
+        // Caches fill in the first minutes.
         let start = |second: u64| leak(second) - 20.0 * MIB * (-(second as f64) / 60.0).exp();
         let found = growth(1800, start).unwrap();
         assert!((found / MIB - 1.0).abs() < 0.01, "{found}");
+        // A collector frees 8 MiB each minute.
         let collected = |second: u64| leak(second) + 8.0 * MIB * (second % 60) as f64 / 60.0;
         let found = growth(3600, collected).unwrap();
         assert!((found / MIB - 1.0).abs() < 0.5, "{found}");
-        let flat = growth(1800, |_| 50.0 * MIB).unwrap();
-        assert_eq!(flat, 0.0);
+        assert_eq!(growth(1800, |_| 50.0 * MIB), Some(0.0));
     }
 
     #[test]
@@ -129,15 +154,54 @@ mod tests {
 
     /// Agents start small at each attachment, which is no loss of memory.
     #[test]
-    fn attachments_are_stretches_of_their_own() {
-        let mut growth = Growth::default();
-        for attachment in 0..3 {
-            for second in 0..900 {
-                let leaked = second as f64 * MIB / 3600.0;
-                take(&mut growth, attachment * 2000 + second, 50.0 * MIB + leaked);
+    fn attachments_are_apart() {
+        let of_attachments = |seconds: u64| {
+            let mut growth = Growth::default();
+            for block in 0..90 {
+                for second in 0..seconds {
+                    let at = u64::from(block) * (seconds + 8) + second;
+                    growth.take_agents(
+                        place(0, block, ARM.0),
+                        at * 1_000_000_000,
+                        whole(leak(second)),
+                    );
+                }
             }
-        }
-        let found = growth.bytes_per_hour(ARM)[&0];
+            growth.bytes_per_hour(ARM).get(&0).copied()
+        };
+        assert_eq!(of_attachments(8), None, "90 attachments in 24 minutes");
+        let found = of_attachments(900).unwrap();
         assert!((found / MIB - 1.0).abs() < 0.01, "{found}");
+    }
+
+    /// An hour in each of three launches: the arm's services leak 2 MiB per hour more than the
+    /// baseline's, its agents 3 MiB.
+    #[test]
+    fn services_and_agents_have_growth_of_their_own() {
+        let mut run = fixture::records(3);
+        run.manifest.arms[2].agents = vec!["agent".to_owned()];
+        let second = |of: &Window| u64::from(of.place.block % 10) * 360;
+        for window in &mut run.windows {
+            let at = second(window);
+            window.started_ns = at * 1_000_000_000;
+            let extra = f64::from(window.place.arm == ARM) * 2.0 * (leak(at) - leak(0));
+            window.rss_bytes = whole(leak(at) + extra);
+        }
+        let found = |run: &fixture::Recorded, metric| -> Option<Interval> {
+            let analysis = analyse(&run.gathered(), std::iter::empty(), std::iter::empty());
+            let found = analysis.arms[2].metrics.get(&metric)?;
+            Some(found.difference.as_ref().unwrap().absolute)
+        };
+        let of_services = found(&run, Metric::RssGrowth).unwrap().estimate / MIB;
+        assert!((of_services - 2.0).abs() < 0.01, "{of_services}");
+        assert_eq!(found(&run, Metric::AgentRssGrowth), None);
+        for window in run.windows.iter_mut().filter(|of| of.place.arm == ARM) {
+            let at = second(window);
+            window.beside.agent_rss_bytes = whole(3.0 * leak(at));
+            // One attachment.
+            window.place.block -= window.place.block % 10;
+        }
+        let of_agents = found(&run, Metric::AgentRssGrowth).unwrap().estimate / MIB;
+        assert!((of_agents - 3.0).abs() < 0.01, "{of_agents}");
     }
 }

@@ -253,7 +253,7 @@ impl Windows {
         let at_ns = window.started_ns.saturating_add(window.duration_ns);
         let of_agents = window.beside.agent_rss_bytes;
         self.growth.take(place, at_ns, window.rss_bytes);
-        self.growth_of_agents.take(place, at_ns, of_agents);
+        self.growth_of_agents.take_agents(place, at_ns, of_agents);
         self.measured.push(window.into());
     }
 

@@ -14,7 +14,8 @@ pub const NOT_AVAILABLE: &str = "n/a";
 
 /// Units, which stay on the same line as the figure before them.
 pub(crate) const UNIT_WORDS: &[&str] = &[
-    "%", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "k/s", "M/s", "cores",
+    "%", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "B/h", "kB/h", "MB/h", "GB/h", "k/s",
+    "M/s", "cores",
 ];
 
 /// The most decimals of a figure.

@@ -141,12 +141,25 @@ pub(crate) fn of_agents(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison
         .collect()
 }
 
-/// `None` where no attachment lasted long enough.
+/// Zero for the baseline; `None` for other arms without agents, and where no attachment lasted long
+/// enough.
 fn growth(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
-    let of_arm = run.records.windows.growth_of_agents.bytes_per_hour(arm);
-    let without = of_arm.keys().map(|launch| (*launch, 0.0)).collect();
+    let of = |arm| run.records.windows.growth_of_agents.bytes_per_hour(arm);
+    let mut arms = run.records.manifest.arms.iter();
+    let of_arm = match arm {
+        ArmIndex::BASELINE => arms.map(|arm| of(arm.index)).find(|of| !of.is_empty())?,
+        _ => of(arms
+            .find(|of| of.index == arm && !of.agents.is_empty())?
+            .index),
+    };
+    let without: BTreeMap<u32, f64> = of_arm.keys().map(|launch| (*launch, 0.0)).collect();
+    let of_arm = if arm == ArmIndex::BASELINE {
+        &without
+    } else {
+        &of_arm
+    };
     let windows = run.usable_windows(arm);
-    let found = compare::by_launch(&of_arm, &without, Scale::Difference, windows);
+    let found = compare::by_launch(of_arm, &without, Scale::Difference, windows);
     (!of_arm.is_empty()).then_some(found)
 }
 

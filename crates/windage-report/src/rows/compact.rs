@@ -342,6 +342,8 @@ const HEADLINES: &[Metric] = {
         WallPerIteration,
         ResponseTimeP99,
         RssSteady,
+        RssGrowth,
+        AgentRssGrowth,
         MachineCpuPerRequest,
         ResponseTimeP50,
         StartupTime,
