@@ -32,14 +32,17 @@ impl Item {
 
 /// The arm's difference in CPU per request (or iteration), divided by the spans delivered per
 /// request: for every arm of a run with a sink. The same by events, in a run that delivered any, and
-/// by log records, in a run that expects any.
+/// by log records, for an arm of which any are expected.
 pub(crate) fn cpu_per_item(
     run: &Run<'_>,
     arm: ArmIndex,
     fidelity: Option<&Fidelity>,
     metrics: &mut BTreeMap<Metric, MetricAnalysis>,
 ) {
-    for item in Item::ALL.into_iter().filter(|item| is_counted(run, *item)) {
+    for item in Item::ALL
+        .into_iter()
+        .filter(|item| is_counted(run, arm, *item))
+    {
         let whole = [Metric::CpuPerRequest, Metric::CpuPerIteration];
         let Some(of_request) = whole.iter().find_map(|metric| metrics.get(metric)) else {
             return;
@@ -71,18 +74,13 @@ pub(crate) fn cpu_per_item(
 
 /// A run without a sink counts nothing, and most runs have no events. Some agents export the few lines
 /// that a program logs at its start, by which no cost can be divided.
-fn is_counted(run: &Run<'_>, item: Item) -> bool {
+fn is_counted(run: &Run<'_>, arm: ArmIndex, item: Item) -> bool {
     let mut delivered = run.records.delivered.iter();
-    let mut expected = run
-        .records
-        .manifest
-        .arms
-        .iter()
-        .filter_map(|arm| arm.expected);
+    let expected = run.records.manifest.arms[arm.get()].expected;
     match item {
         Item::Span => delivered.next().is_some(),
         Item::Event => delivered.any(|launch| launch.span_events > 0),
-        Item::Record => expected.any(|of| of.records_per_request > Some(0.0)),
+        Item::Record => expected.is_some_and(|of| of.records_per_request > Some(0.0)),
     }
 }
 
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn log_records_divide_the_cost_of_a_plan_that_expects_them() {
+    fn log_records_divide_the_cost_of_an_arm_that_expects_them() {
         let mut run = fixture::records(3);
         for delivered in &mut run.delivered {
             delivered.log_records = 22 * delivered.completed_requests;
@@ -243,6 +241,7 @@ mod tests {
             ..Expected::default()
         });
         let analysis = analysed(&run);
+        assert!(!has_cost(&analysis.arms[1]), "nothing is expected of it");
         let metrics = &analysis.arms[2].metrics;
         let (record, request) = (
             &metrics[&Metric::CpuPerRecord],

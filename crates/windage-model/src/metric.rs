@@ -231,7 +231,8 @@ metrics! {
     /// The arm's CPU overhead over the baseline, per span event delivered; includes the cost of the
     /// spans.
     CpuPerEvent = "cpu_per_event", "CPU per event delivered", Microseconds, Lower;
-    /// The arm's CPU overhead over the baseline, per log record delivered.
+    /// The arm's CPU overhead over the baseline, per log record delivered; includes the cost of the
+    /// spans.
     CpuPerRecord = "cpu_per_record", "CPU per log record delivered", Microseconds, Lower;
     /// CPU of the arm's agents in the arm's own windows.
     AgentCpu = "agent_cpu", "agent CPU", Cores, Lower;

@@ -30,7 +30,7 @@ fn measured(name: &str, cut: &str) -> AnalysisWire {
         // A sink that stalls for a moment must not cost spans.
         .replace(
             "[service.env]",
-            "[service.env]\nOTEL_BSP_MAX_QUEUE_SIZE = '65536'",
+            "[service.env]\nOTEL_BSP_MAX_QUEUE_SIZE = '65536'\nOTEL_BLRP_MAX_QUEUE_SIZE = '65536'",
         )
         // Launches take longer than everything else.
         .replace("[1.0, 0.5, 0.1, 0.05, 0.0]", "[1.0, 0.0]");
@@ -82,7 +82,7 @@ fn tracers_of_python_deliver_every_span_and_cost() {
 
 #[test]
 fn events_and_log_records_of_python_are_counted() {
-    let analysis = measured("events.toml", "# nothing");
+    let analysis = measured("events.toml", "[profile]");
     assert_whole(arm(&analysis, "spans"));
     let events = |id: &str| fidelity(arm(&analysis, id)).events.as_ref().unwrap();
     let all = events("events-sampling-1.0");
