@@ -3,7 +3,7 @@
 use windage_model::{Expected, LossCause, Warning};
 
 use super::chance::by_chance;
-use super::{Fidelity, LossReason};
+use super::{Fidelity, FidelityUnit, LossReason, MeasuredLoss};
 
 /// A smaller share changes no measured cost: it is shown, without a warning.
 const LOSS_THAT_MATTERS: f64 = 0.001;
@@ -16,9 +16,12 @@ const STRAYS: f64 = 10.0;
 /// The warning about an arm that lost telemetry whose cost was measured, unless its backend was
 /// faulty on purpose.
 pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
-    let measured = fidelity.measured_loss()?;
-    if !measured.is_above(LOSS_THAT_MATTERS) || fidelity.is_backend_faulty() {
+    if fidelity.is_backend_faulty() {
         return None;
+    }
+    let matters = |of: &MeasuredLoss| of.is_above(LOSS_THAT_MATTERS);
+    if fidelity.measured_loss().filter(matters).is_none() {
+        return lost_records(arm, fidelity);
     }
     let (lost, expected) = fidelity.lost.zip(fidelity.expected)?;
     let counts = &fidelity.counts;
@@ -37,6 +40,26 @@ pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
     })
 }
 
+/// The same of log records, which no sampling leaves out.
+fn lost_records(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
+    let of = fidelity.records?;
+    let (lost, expected) = of.lost.zip(of.expected)?;
+    (lost > STRAYS && lost > LOSS_THAT_MATTERS * expected).then(|| Warning::TelemetryLost {
+        arm: arm.to_owned(),
+        of: "log records".to_owned(),
+        expected,
+        delivered: of.delivered,
+        lost,
+        reasons: None,
+        reported_beyond_lost: None,
+        not_understood: fidelity
+            .counts
+            .rejected
+            .saturating_add(fidelity.counts.malformed),
+        largest: LossCause::Unexplained,
+    })
+}
+
 /// The warning about an arm that delivered other telemetry than the plan expects: then the plan or
 /// the subject is wrong.
 pub(crate) fn unexpected_telemetry(
@@ -45,9 +68,10 @@ pub(crate) fn unexpected_telemetry(
     expected: Option<Expected>,
 ) -> Option<Warning> {
     let delivered = fidelity.delivered as f64;
+    let scrapes = scrapes(fidelity);
     let more = fidelity.expected.filter(|expected| {
         let by_chance = by_chance(fidelity.sampling_sd.unwrap_or(0.0));
-        let strays = STRAYS + scrapes(fidelity);
+        let strays = STRAYS + scrapes * items_per_trace(fidelity);
         delivered - expected > by_chance.max(strays) + expected * MISMATCH_THAT_MATTERS
     });
     if let Some(expected) = more {
@@ -65,6 +89,8 @@ pub(crate) fn unexpected_telemetry(
     let differs = (came / of_a_trace - 1.0).abs() > MISMATCH_THAT_MATTERS;
     // Where spans were lost, traces are incomplete.
     let is_whole = fidelity.beyond_sampling == Some(false) && came.is_finite();
+    // A trace of a scrape has its own number of spans.
+    let is_whole = is_whole && scrapes <= 0.0;
     (is_whole && of_a_trace.is_finite() && differs).then(|| Warning::UnexpectedSpans {
         arm: arm.to_owned(),
         expected_spans_per_trace: of_a_trace,
@@ -77,6 +103,17 @@ fn scrapes(fidelity: &Fidelity) -> f64 {
     let protocols = fidelity.by_protocol.iter();
     let scraped = protocols.filter(|of| of.protocol == "prometheus");
     scraped.map(|of| of.export_requests as f64).sum()
+}
+
+/// What is counted of a trace: itself, or its spans.
+fn items_per_trace(fidelity: &Fidelity) -> f64 {
+    let counts = &fidelity.counts;
+    match fidelity.of {
+        FidelityUnit::Spans if counts.root_spans > 0 => {
+            counts.spans as f64 / counts.root_spans as f64
+        }
+        FidelityUnit::Traces | FidelityUnit::Spans | FidelityUnit::Items => 1.0,
+    }
 }
 
 /// Where the largest part went.
@@ -93,7 +130,7 @@ fn largest(fidelity: &Fidelity) -> LossCause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fidelity::{DeliveredCounts, FidelityUnit, InWindows, Loss};
+    use crate::fidelity::{DeliveredCounts, InWindows, KindCounts, Loss};
     use windage_model::Backend;
     use windage_record::DeliveredByProtocol;
 
@@ -177,8 +214,47 @@ mod tests {
             }],
             ..lossy()
         };
-        let is_warned = |scrapes| unexpected_telemetry("otel", &fidelity(scrapes), None).is_some();
-        assert!(is_warned(50) && !is_warned(200));
+        let is_warned = |of: &Fidelity| unexpected_telemetry("otel", of, None).is_some();
+        assert!(is_warned(&fidelity(50)) && !is_warned(&fidelity(200)));
+        let of_spans = |scrapes| Fidelity {
+            of: FidelityUnit::Spans,
+            counts: DeliveredCounts {
+                spans: 1_200,
+                root_spans: 300,
+                ..DeliveredCounts::default()
+            },
+            ..fidelity(scrapes)
+        };
+        assert!(is_warned(&of_spans(20)) && !is_warned(&of_spans(50)));
+        let both = Expected {
+            traces_per_request: Some(1.0),
+            spans_per_request: Some(6.0),
+            ..Expected::default()
+        };
+        let is_warned = |scrapes| unexpected_telemetry("otel", &of_spans(scrapes), Some(both));
+        assert_eq!(is_warned(50), None, "scrapes have fewer spans");
+    }
+
+    #[test]
+    fn lost_log_records_are_a_warning() {
+        let lost = |lost: f64| Fidelity {
+            expected: None,
+            beyond_sampling: None,
+            records: Some(KindCounts {
+                expected: Some(20_000.0),
+                delivered: 20_000,
+                lost: Some(lost),
+            }),
+            ..lossy()
+        };
+        let is_warned = |of: &Fidelity| warning("otel", of).is_some();
+        assert!(is_warned(&lost(30.0)));
+        assert!(!is_warned(&lost(15.0)) && !is_warned(&lost(-30.0)));
+        let faulty = Fidelity {
+            backend: Backend::Stall { lasts: None },
+            ..lost(30.0)
+        };
+        assert!(!is_warned(&faulty));
     }
 
     #[test]

@@ -119,8 +119,10 @@ impl Launched for RealLaunched<'_, '_> {
             .end()
             .chain(agents.scraped.drain(..))
             .collect();
-        // Of a service that died, every further scrape failed.
-        let is_dead = |arm: ArmIndex| services.death(setting.set_of(arm)).is_some();
+        // Of a service or agent that died, every further scrape failed.
+        let is_dead = |arm: ArmIndex| {
+            services.death(setting.set_of(arm)).is_some() || agents.death(arm).is_some()
+        };
         let alive = scraped.iter().filter(|of| !of.arm.is_some_and(is_dead));
         let failed: Vec<Warning> = alive.filter_map(Scraped::failed).collect();
         services
