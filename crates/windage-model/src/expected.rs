@@ -1,6 +1,6 @@
 //! How much telemetry should arrive.
 
-/// Expected telemetry per request; `None` for kinds of which nothing is said.
+/// Expected telemetry per request; `None` for kinds that the plan leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
     /// Traces per request.
@@ -14,7 +14,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// What is said, by its key in plans.
+    /// What the plan gives, by its key.
     pub fn given(self) -> impl Iterator<Item = (&'static str, f64)> {
         let all = [
             ("traces_per_request", self.traces_per_request),
