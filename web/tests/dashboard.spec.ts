@@ -149,7 +149,7 @@ test("history shows the results of runs, and where their level changed", async (
   await page.getByRole("link", { name: "History of results" }).click();
   await arrived(page, "History");
   await drawn(page);
-  const picture = course(page).getByRole("img", { name: "Cost over the baseline: CPU per request" });
+  const picture = course(page).getByRole("img", { name: "Difference from the baseline: CPU per request" });
   await expect(picture).toBeVisible();
   await expect(picture).toHaveAccessibleDescription(/zipkin: 40 results, the newest \+6\.2 % .*; no change of the level/);
   await expect(course(page).getByRole("listitem").filter({ hasText: "2026-01-29, otel: up from +8.4 % to +11.2 %" })).toContainText(

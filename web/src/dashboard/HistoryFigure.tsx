@@ -20,7 +20,7 @@ export function HistoryFigure({ chart }: { chart: HistoryChart }) {
   const hasSuspect = chart.arms.some(({ results }) => results.some((of) => of.validity !== "valid"));
   return (
     <Figure
-      title={`Cost over the baseline: ${chart.label}`}
+      title={`Difference from the baseline: ${chart.label}`}
       name={chart.plan}
       description={chart.arms.map(courseInWords).join(" ")}
       draw={draw}
