@@ -17,6 +17,8 @@ PAGE = 4096
 class Handler(BaseHTTPRequestHandler):
     # Connections are kept.
     protocol_version = "HTTP/1.1"
+    # Head and body leave together; apart, the second would wait for the acknowledgement of the first.
+    wbufsize = -1
 
     def do_GET(self):
         self.send_response(200)
