@@ -19,7 +19,7 @@ fn plan() -> String {
         ..Plan::default()
     };
     let build = "[build]\ncommands = ['cp serve.in serve && chmod +x serve']\n[build.versions]";
-    let budget = "[[budget]]\nof = 'change'\nmetric = 'cpu_per_request'\nat_most = '30%'\n[design]";
+    let budget = "[[budget]]\nof = 'change'\nmetric = 'cpu_per_request'\nat_most = '50%'\n[design]";
     plan.text()
         .replace("[build.versions]", build)
         .replace("[design]", budget)
@@ -69,7 +69,7 @@ fn worktrees(shop: &Workshop) -> usize {
 fn a_service_that_became_slower_exceeds_twice() {
     let shop = repository();
     let args = ["check", "plan.toml", "--base", "v1", "--out", &shop.run];
-    let checked = shop.windage(&[&args[..], &["--within", "40s", "--json"]].concat());
+    let checked = shop.windage(&[&args[..], &["--within", "12s", "--json"]].concat());
     let checked = checked.code(1).says(&["measuring again"]);
     let document = checked.json();
     let commit = git(&shop, &["rev-parse", "v1"]);
@@ -99,7 +99,7 @@ fn a_service_that_became_slower_exceeds_twice() {
 fn the_action_shows_both_runs() {
     let shop = repository();
     let action = shell_of("action.yml", "run: |");
-    assert_eq!(ended(&shop, &action, ["40s", "v1"]), Some(1));
+    assert_eq!(ended(&shop, &action, ["12s", "v1"]), Some(1));
     let read = |file: &str| fs::read_to_string(shop.dir().join(file)).unwrap();
     let report = read("out.xml");
     let failed = report.matches("<failure").count();
@@ -122,7 +122,7 @@ fn the_same_commit_is_within() {
         ],
     );
     let args = ["check", "plan.toml", "--base", "main", "--head", "main"];
-    let end = ["--within", "40s", "--out", &shop.run, "--json"];
+    let end = ["--within", "12s", "--out", &shop.run, "--json"];
     let checked = shop.windage(&[&args[..], &end[..]].concat());
     let checked = checked
         .code(0)
@@ -184,7 +184,7 @@ fn the_commit_that_made_the_service_slower_is_found() {
         git(&shop, &["commit", "--quiet", "-am", &format!("v{number}")]);
     }
     let args = ["bisect", "plan.toml", "--good", "v1", "--bad", "main"];
-    let end = ["--within", "40s", "--out", &shop.run, "--json"];
+    let end = ["--within", "12s", "--out", &shop.run, "--json"];
     let found = shop.windage(&[&args[..], &end[..]].concat());
     let document = found.code(0).says(&["checking", "exceeds a budget"]).json();
     let commit = git(&shop, &["rev-parse", "v2"]);
