@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use windage_model::{AgentCycle, ArmIndex, PhaseSpent, ProcessTimes, Warning, Window};
 use windage_record::{
     Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Loss, LostLines, Manifest,
-    RecordError, RunDir, SelfReport, Timing, read_committed_histograms,
+    RecordError, RunDir, SelfReport, ServicesUsed, Timing, read_committed_histograms,
 };
 
 use crate::Timed;
@@ -39,6 +39,8 @@ pub struct Records {
     pub processes: Vec<ProcessTimes>,
     /// What programs report about themselves.
     pub self_reported: Vec<SelfReport>,
+    /// What each of several services of an arm used, by launch.
+    pub services: Vec<ServicesUsed>,
     /// Attachments of agents, in the order in which they ended.
     pub cycles: Vec<AgentCycle>,
     /// How the run ended; `None` when its end was not recorded.
@@ -131,6 +133,7 @@ impl Records {
             phases: Vec::new(),
             processes: Vec::new(),
             self_reported: Vec::new(),
+            services: Vec::new(),
             cycles: Vec::new(),
             ending: None,
             cut_bytes: 0,
@@ -199,6 +202,7 @@ impl Records {
             Entry::Phase(spent) => self.phases.push(spent),
             Entry::Process(times) => self.processes.push(times),
             Entry::SelfReport(said) => self.self_reported.push(said),
+            Entry::Services(used) => self.services.push(used),
             Entry::Agent(cycle) => self.cycles.push(cycle),
             Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
         }

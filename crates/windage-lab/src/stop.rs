@@ -48,6 +48,7 @@ pub(crate) fn replay(run: &RunDir, stopping: &mut dyn Stopping) -> Result<(), Re
             | Entry::Phase(_)
             | Entry::Process(_)
             | Entry::SelfReport(_)
+            | Entry::Services(_)
             | Entry::Agent(_)
             | Entry::RunEnded(_) => {}
         }

@@ -39,6 +39,8 @@ pub enum Entry {
     Process(ProcessTimes),
     /// A self-reported fact of a program.
     SelfReport(SelfReport),
+    /// What each of several services of an arm used in a launch.
+    Services(ServicesUsed),
     /// An arm's agents were attached and have been detached.
     Agent(AgentCycle),
     /// The run ended; a resumed run continues after it.
@@ -69,6 +71,7 @@ impl Entry {
             Entry::Phase(spent) => Some(spent.launch),
             Entry::Process(times) => Some(times.place.launch),
             Entry::SelfReport(said) => Some(said.launch),
+            Entry::Services(used) => Some(used.launch),
             Entry::Agent(cycle) => Some(cycle.launch),
             Entry::Warning(_)
             | Entry::Version { .. }
@@ -180,6 +183,35 @@ pub struct SelfReport {
     pub name: String,
     /// The fact.
     pub text: String,
+}
+
+/// What each service of an arm used in a launch, by the clocks of its processes. Only the shares of
+/// services are meant: a process that ended took the CPU since the last reading with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServicesUsed {
+    /// The launch.
+    pub launch: u32,
+    /// The arm.
+    pub arm: ArmIndex,
+    /// The length of all blocks in which the arm had turns, in nanoseconds.
+    pub turns_time_ns: u64,
+    /// The length of the idle stretch, in nanoseconds.
+    pub idle_time_ns: u64,
+    /// Every service that was launched for the arm, in the plan's order.
+    pub services: Vec<ServiceUsed>,
+}
+
+/// What one service used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServiceUsed {
+    /// Its name.
+    pub service: String,
+    /// CPU in the arm's windows, in nanoseconds.
+    pub windows_ns: u64,
+    /// CPU in the blocks in which the arm had turns, in nanoseconds.
+    pub turns_ns: u64,
+    /// CPU in the idle stretch, in nanoseconds.
+    pub idle_ns: u64,
 }
 
 /// How a run ended.

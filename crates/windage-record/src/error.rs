@@ -43,15 +43,15 @@ pub enum RecordError {
     /// The file has a format that this version does not read.
     #[error(
         "{path} is in format {found}, as windage {windage} wrote it, but this windage reads only \
-         format {known}; use that version, or measure again"
+         {known}; use that version, or measure again"
     )]
     OtherFormat {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The format that this version reads.
-        known: u32,
+        /// The formats that this version reads, in words.
+        known: &'static str,
         /// The version that wrote the run.
         windage: String,
     },

@@ -91,13 +91,13 @@ impl Journal {
             .map_err(RecordError::io("read", &path))?;
         let windage = run.manifest().windage.clone();
         let torn = match frame::read_header(&first) {
-            Header::Format(manifest::FORMAT) => false,
+            Header::Format(format) if manifest::is_readable(format) => false,
             Header::Torn => true,
             Header::Format(found) => {
                 return Err(RecordError::OtherFormat {
                     path,
                     found,
-                    known: manifest::FORMAT,
+                    known: manifest::READABLE,
                     windage,
                 });
             }

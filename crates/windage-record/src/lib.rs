@@ -33,7 +33,10 @@ pub use delivered::{
     Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, ExportDelay,
     TraceSample,
 };
-pub use entry::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport};
+pub use entry::{
+    Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
+    ServicesUsed,
+};
 pub use error::RecordError;
 pub use histograms::{
     Histograms, LostLines, TagParts, Timing, read_committed_histograms, read_histograms,

@@ -12,8 +12,18 @@ use windage_model::{
     Role, Until,
 };
 
-/// The format of a run directory, stored in its manifest and in its journal; no other is read.
-pub(crate) const FORMAT: u32 = 5;
+/// The format of a run directory, stored in its manifest and in its journal.
+pub(crate) const FORMAT: u32 = 6;
+/// The oldest format that is read. Later ones have further kinds of records, and nothing else.
+const OLDEST: u32 = 5;
+
+/// The formats that are read, in words.
+pub(crate) const READABLE: &str = "formats 5 and 6";
+
+/// Whether a run directory of this format can be read.
+pub(crate) fn is_readable(format: u32) -> bool {
+    (OLDEST..=FORMAT).contains(&format)
+}
 
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq)]

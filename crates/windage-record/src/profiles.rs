@@ -155,7 +155,7 @@ fn read(path: &Path) -> Result<RecordedProfile, RecordError> {
         return Err(RecordError::OtherFormat {
             path: path.to_owned(),
             found: front.format,
-            known: FORMAT,
+            known: "format 1",
             windage: front.windage,
         });
     }

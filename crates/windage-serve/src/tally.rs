@@ -75,7 +75,8 @@ impl Summed for Tally {
             | Entry::Version { .. }
             | Entry::Phase(_)
             | Entry::Process(_)
-            | Entry::SelfReport(_) => {}
+            | Entry::SelfReport(_)
+            | Entry::Services(_) => {}
         }
     }
 }

@@ -11,7 +11,8 @@ use windage_model::{
 };
 
 use super::{
-    DesignScope, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope, TurnScope,
+    DesignScope, FORMAT, LoadScope, Manifest, ManifestArm, Placed, READABLE, RunPart, StopScope,
+    TurnScope, is_readable,
 };
 use crate::RecordError;
 
@@ -35,11 +36,11 @@ impl Manifest {
             why,
         };
         let front: Front = serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
-        if front.format != FORMAT {
+        if !is_readable(front.format) {
             return Err(RecordError::OtherFormat {
                 path: path.to_owned(),
                 found: front.format,
-                known: FORMAT,
+                known: READABLE,
                 windage: front.windage,
             });
         }

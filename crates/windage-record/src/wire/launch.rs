@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use windage_model::{ArmIndex, CpuSource};
 
 use super::stored::{Store, stored};
-use crate::{Ending, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
+use crate::{Ending, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, ServiceUsed, ServicesUsed};
 
 stored!(Launch as StoredLaunch {
     launch: u32,
@@ -43,6 +43,21 @@ stored!(LaunchArmEnd as StoredLaunchArmEnd {
     pss_bytes: Option<u64>,
     hidden_ns: u64,
     unmeasured: u64,
+});
+
+stored!(ServicesUsed as StoredServicesUsed {
+    launch: u32,
+    arm: ArmIndex,
+    turns_time_ns: u64,
+    idle_time_ns: u64,
+    services: Vec<ServiceUsed>,
+});
+
+stored!(ServiceUsed as StoredServiceUsed {
+    service: String,
+    windows_ns: u64,
+    turns_ns: u64,
+    idle_ns: u64,
 });
 
 #[derive(Serialize, Deserialize)]

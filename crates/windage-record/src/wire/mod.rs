@@ -1,6 +1,7 @@
 //! How entries are stored: in postcard, with types private to this module.
 //!
-//! Any change of them, including a new kind, raises [`crate::manifest::FORMAT`].
+//! Any change of them, including a new kind, raises [`crate::manifest::FORMAT`]. A format that only
+//! lacks kinds is still read ([`crate::manifest::is_readable`]).
 
 mod agent;
 mod delivered;
@@ -29,6 +30,7 @@ const PROCESS: u8 = 10;
 const SELF_REPORTED: u8 = 11;
 const AGENT: u8 = 12;
 const TURNS: u8 = 13;
+const SERVICES: u8 = 14;
 
 /// The commit mark of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +83,7 @@ pub(crate) fn append(
         Entry::Process(p) => append_as(out, PROCESS, &p.store()),
         Entry::SelfReport(s) => append_as(out, SELF_REPORTED, &s.store()),
         Entry::Agent(c) => append_as(out, AGENT, &c.store()),
+        Entry::Services(s) => append_as(out, SERVICES, &s.store()),
     }
 }
 
@@ -103,6 +106,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<Decoded, String> {
         PROCESS => Entry::Process(read(payload)?),
         SELF_REPORTED => Entry::SelfReport(read(payload)?),
         AGENT => Entry::Agent(read(payload)?),
+        SERVICES => Entry::Services(read(payload)?),
         _ => return Err("the kind is unknown".to_owned()),
     };
     Ok(Decoded::Entry(entry))

@@ -11,7 +11,10 @@ use windage_model::{
     MachineDelta, Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, TurnBlock,
     TurnOrder, Warning, Window, WindowCpu,
 };
-use windage_record::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport};
+use windage_record::{
+    Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
+    ServicesUsed,
+};
 
 use self::agent::agent_cycle;
 use self::telemetry::any_delivered;
@@ -331,6 +334,28 @@ fn said() -> impl Strategy<Value = SelfReport> {
     })
 }
 
+fn services() -> impl Strategy<Value = ServicesUsed> {
+    let service =
+        (text(), any::<[u64; 3]>()).prop_map(|(service, [windows_ns, turns_ns, idle_ns])| {
+            ServiceUsed {
+                service,
+                windows_ns,
+                turns_ns,
+                idle_ns,
+            }
+        });
+    let services = prop::collection::vec(service, 0..4);
+    (any::<u32>(), arm(), any::<[u64; 2]>(), services).prop_map(
+        |(launch, arm, [turns_time_ns, idle_time_ns], services)| ServicesUsed {
+            launch,
+            arm,
+            turns_time_ns,
+            idle_time_ns,
+            services,
+        },
+    )
+}
+
 /// Any entry of any kind.
 pub(crate) fn any_entry() -> impl Strategy<Value = Entry> {
     let ending = prop_oneof![
@@ -351,6 +376,7 @@ pub(crate) fn any_entry() -> impl Strategy<Value = Entry> {
         phase().prop_map(Entry::Phase),
         process().prop_map(Entry::Process),
         said().prop_map(Entry::SelfReport),
+        services().prop_map(Entry::Services),
         agent_cycle().prop_map(Entry::Agent),
         ending.prop_map(Entry::RunEnded),
     ]

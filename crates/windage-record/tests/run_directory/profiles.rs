@@ -114,7 +114,7 @@ fn invalid_profiles_are_reported_with_their_file() {
             error,
             RecordError::OtherFormat {
                 found: 2,
-                known: 1,
+                known: "format 1",
                 ..
             }
         ),

@@ -122,7 +122,8 @@ impl Summed for Course {
             | Entry::Version { .. }
             | Entry::Phase(_)
             | Entry::Process(_)
-            | Entry::SelfReport(_) => {}
+            | Entry::SelfReport(_)
+            | Entry::Services(_) => {}
         }
     }
 }
