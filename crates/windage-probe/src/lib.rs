@@ -4,6 +4,7 @@
 //!   uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
 //!   [`ProgramsProbe`] finds out which other programs use CPU, [`Clocks`] whether the machine was
 //!   suspended or the wall clock set.
+//! - [`ProcessTrees`] reads the CPU of trees of processes and nothing else.
 //! - [`listening`] says which processes get the connections to an address.
 //! - [`host`] gathers facts about the machine for reports.
 //! - [`cgroup`] gives each arm a cgroup, the best source of CPU time.
@@ -47,6 +48,7 @@ mod programs;
 mod skip;
 mod system;
 mod task;
+mod trees;
 
 pub use arm::{Accounting, ArmProbe, Memory, ProcessChanges};
 pub use clocks::Clocks;
@@ -60,3 +62,4 @@ pub use own::SelfProbe;
 pub use programs::{ProgramUse, Programs, ProgramsProbe};
 pub use system::{Clock, Entry, OpenFile, System};
 pub use task::process_group;
+pub use trees::ProcessTrees;
