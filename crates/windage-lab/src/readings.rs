@@ -17,6 +17,9 @@ pub(crate) struct Reading {
     pub(crate) at_ns: u64,
     /// CPU of each instance; `None` where it can't be read.
     pub(crate) instances_ns: Vec<Option<u64>>,
+    /// CPU of each of several services of an arm, see `ByService`; empty where there are none, or
+    /// where one can't be read.
+    pub(crate) services_ns: Vec<u64>,
     pub(crate) machine: Option<MachineSnapshot>,
     pub(crate) windage_ns: u64,
     pub(crate) sink_ns: u64,
@@ -52,6 +55,7 @@ impl Meters {
                 .iter_mut()
                 .map(|i| i.probe.cpu_ns().ok())
                 .collect(),
+            services_ns: Vec::new(),
             machine: self.machine.snapshot().ok(),
             windage_ns: self.own.cpu_ns()?,
             sink_ns: receiving.map_or(0, Receiving::cpu_ns),

@@ -100,6 +100,8 @@ impl Launched for RealLaunched<'_, '_> {
                 unmeasured: services.unmeasured[arm.get()],
             });
         }
+        let by_service = services.by_service.entries(services.number);
+        services.findings.extend(by_service);
         Ok(LaunchEnd {
             launch: services.number,
             arms,
@@ -177,6 +179,10 @@ impl RealLaunched<'_, '_> {
         let before = services.read(None)?;
         setting.rest(setting.plan.design.idle);
         let idle = services.read(None)?;
+        for arm in setting.arms() {
+            let set = setting.set_of(arm);
+            services.by_service.idle(arm, set, [&before, &idle]);
+        }
         services.last = idle.clone();
         self.after_windows = Some(AfterWindows {
             drained: before,

@@ -74,6 +74,7 @@ impl RealLaunched<'_, '_> {
         if let Some(threads) = &mut self.services.meters.kernel_threads {
             threads.refresh()?;
         }
+        self.services.by_service.refresh();
         // They only tell what runs beside the arms.
         let _ = self.services.shared.probe.refresh_tasks();
         self.services.meters.outside_load.look();
@@ -101,6 +102,7 @@ impl RealLaunched<'_, '_> {
         services.list_without_cgroups(&[own]);
         let end = services.read(self.agents.probe())?;
         services.enter(arm, Stretch::unmeasured(arm));
+        services.by_service.window(arm, own, [&start, &end]);
         let activity = services.probe(arm).activity().ok();
         let readings = [&services.last, &start, &end];
         let mut cpu = bill(readings, own, &services.credit, &driven.report);

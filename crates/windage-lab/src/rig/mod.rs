@@ -2,6 +2,7 @@
 
 mod agents;
 mod batch;
+mod by_service;
 mod disturbances;
 mod driver;
 mod launched;
@@ -27,6 +28,7 @@ use windage_record::{Entry, Launch, Restored};
 
 use self::agents::Agents;
 pub(crate) use self::agents::attaching;
+use self::by_service::ByService;
 use self::launched::RealLaunched;
 use self::outside_windows::Outside;
 pub(crate) use self::profiling::profile;
@@ -131,6 +133,7 @@ impl<'a> Rig for RealRig<'a> {
             number,
             load,
             shared: started.shared,
+            by_service: ByService::of(&started.instances, arms),
             instances: started.instances,
             driver: started.driver,
             last: started.reading,

@@ -12,6 +12,7 @@ use windage_probe::cgroup::ArmCgroup;
 use windage_record::{Entry, SelfReport};
 
 use super::batch::run_window;
+use super::by_service::ByService;
 use super::driver::Driver;
 use super::outside_windows::Outside;
 use super::setting::Setting;
@@ -50,6 +51,7 @@ pub(super) struct Services<'r, 'a> {
     pub(super) load: &'a Load,
     pub(super) shared: Instance,
     pub(super) instances: Vec<Instance>,
+    pub(super) by_service: ByService,
     pub(super) driver: Driver<'a>,
     /// The reading after the latest load.
     pub(super) last: Reading,
@@ -270,7 +272,11 @@ impl Services<'_, '_> {
     pub(super) fn read(&mut self, agents: Option<&mut ArmProbe>) -> Result<Reading, LabError> {
         let receiving = self.receiving.as_ref();
         let sets = (&mut self.instances[..], &mut self.shared);
-        Ok(self.meters.read(sets, receiving, agents)?)
+        let reading = self.meters.read(sets, receiving, agents)?;
+        Ok(Reading {
+            services_ns: self.by_service.cpu_ns(),
+            ..reading
+        })
     }
 
     /// Shortens logs of services that have become too long.

@@ -109,6 +109,10 @@ impl RealLaunched<'_, '_> {
             },
             warnings: services.disturbances([&start, &end], &sets, changes),
         };
+        for &arm in &arms {
+            let set = services.setting.set_of(arm);
+            services.by_service.turns(arm, set, [&start, &end]);
+        }
         let is_machine_known = start.machine.is_some() && end.machine.is_some();
         services.last = end;
         services.notice_deaths(None)?;
