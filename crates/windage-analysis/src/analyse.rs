@@ -19,8 +19,8 @@ use crate::run::Run;
 use crate::windows::OwnCpu;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
-    agents, changeover, course, family, fidelity, idle, interference, metrics, per_span, planning,
-    profiles, script, self_reported, stages, totals, validity,
+    agents, by_service, changeover, course, family, fidelity, idle, interference, metrics,
+    per_span, planning, profiles, script, self_reported, stages, totals, validity,
 };
 
 /// Analyses a run directory. For a run under several loads, the analysis of the first load carries
@@ -261,6 +261,7 @@ fn arm(run: &Run<'_>, arm: ArmIndex, comparisons: Comparisons, families: Familie
         bystander: agents::bystander(run, arm),
         budgets,
         claims,
+        services: by_service::of_arm(run, arm),
         self_reported: self_reported::of_arm(run.records, arm),
     }
 }

@@ -11,7 +11,7 @@ use windage_record::{Placed, Restored};
 
 use crate::{
     AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Item,
-    Measured, Missing, Planning, Script, Stages,
+    Measured, Missing, Planning, Script, ServiceAnalysis, Stages,
 };
 
 /// All results of one run; for a run under several loads, from its windows under one of them.
@@ -262,6 +262,8 @@ pub struct ArmAnalysis {
     pub budgets: Vec<BudgetAnalysis>,
     /// What claims about it come to, in the plan's order; empty for most arms.
     pub claims: Vec<ClaimAnalysis>,
+    /// Where its CPU per request was spent, by service; empty without several services.
+    pub services: Vec<ServiceAnalysis>,
     /// What its program reports about itself, by name; texts that differ between launches are
     /// listed one after another.
     pub self_reported: BTreeMap<String, String>,

@@ -11,6 +11,7 @@ mod analysis;
 mod bad_input;
 mod blocks;
 mod budgets;
+mod by_service;
 mod calibration;
 mod changeover;
 mod claims;
@@ -66,6 +67,7 @@ pub use analysis::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, BudgetAnalysis, ClaimAnalysis, Coincidence,
     DesignFacts, MetricAnalysis, OwnCost, SlowExchange, StopOutcome, TurnFacts,
 };
+pub use by_service::ServiceAnalysis;
 pub use calibration::{ArmResult, CpuEffect, Cuttable, Experiment};
 pub use comparison::{
     Change, ChangeInFamily, ChangeVerdict, Comparable, Compared, ComparedArm, ComparedLoad,

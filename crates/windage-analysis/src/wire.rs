@@ -23,7 +23,9 @@ mod stages;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use windage_model::{Evidence, Interval, LevelValue, Metric, Reason, Revision, Validity};
+use windage_model::{
+    Evidence, Interval, LevelValue, LoadModel, Metric, Reason, Revision, Validity,
+};
 use windage_record::Placed;
 
 use crate::{
@@ -264,6 +266,8 @@ pub struct ArmWire {
     pub carry_over: Option<IntervalWire>,
     pub bill: Option<BillWire>,
     pub bystander: Option<BystanderWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceWire>,
     pub self_reported: BTreeMap<String, String>,
 }
 
@@ -295,6 +299,13 @@ pub struct MetricWire {
     pub validity: ValidityWire,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingWire>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+pub struct ServiceWire {
+    pub service: String,
+    pub cpu: MetricWire,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -489,7 +500,23 @@ fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis, words: &dyn Sentences) -> Ar
             .bystander
             .as_ref()
             .map(|of| BystanderWire::new(of, words)),
+        services: arm
+            .services
+            .iter()
+            .map(|of| ServiceWire {
+                service: of.service.clone(),
+                cpu: metric_wire(per_request(analysis), &of.cpu, analysis, words),
+            })
+            .collect(),
         self_reported: arm.self_reported.clone(),
+    }
+}
+
+/// The CPU metric of the load.
+fn per_request(analysis: &Analysis) -> Metric {
+    match analysis.design.load {
+        LoadModel::Batch => Metric::CpuPerIteration,
+        LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
     }
 }
 

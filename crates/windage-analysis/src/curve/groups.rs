@@ -115,6 +115,7 @@ mod tests {
             bystander: None,
             budgets: Vec::new(),
             claims: Vec::new(),
+            services: Vec::new(),
             self_reported: BTreeMap::new(),
         }
     }
