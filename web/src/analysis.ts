@@ -26,6 +26,8 @@ export interface Arm {
   id: string;
   role: Role;
   bill: Bill | null;
+  /** Absent without several services. */
+  services?: ServiceCpu[];
   fidelity: Fidelity | null;
 }
 
@@ -70,6 +72,12 @@ export interface BillLine {
   arm_us_per_request: number | null;
   difference_us_per_request: number | null;
   interval: Interval | null;
+}
+
+/** CPU per request that is spent in one service of an arm, in microseconds. */
+export interface ServiceCpu {
+  service: string;
+  cpu: { baseline: number | null; arm: number | null; difference: Interval | null };
 }
 
 /** Delivered and expected telemetry. */

@@ -60,6 +60,8 @@ export interface LoadView {
   /** In the order of the curves in the analysis. */
   curves: CurveWords[];
   bill: BillView | null;
+  /** CPU per request by service, as bars; null if arms don't have several. */
+  services: BillView | null;
   /** Empty if no telemetry is expected. */
   deliveries: Delivery[];
   series: Series | null;
@@ -121,7 +123,7 @@ export interface CurveWords {
   sentences: string[];
 }
 
-/** The bills as bars: the machine's total, and the difference from the baseline. */
+/** Bills as bars: the total, and the difference from the baseline. */
 export interface BillView {
   /** The lines that the bars consist of, in order. */
   lines: { item: string; name: string }[];

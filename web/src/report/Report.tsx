@@ -6,7 +6,7 @@ import { type LoadView, PAGE, type PageDocument } from "../document";
 import { RunName, Stamp } from "../figure/run";
 import { Absent } from "./Absent";
 import { Answer } from "./Answer";
-import { BillSection } from "./BillSection";
+import { BillSection, ServicesSection } from "./BillSection";
 import { ByRateFigure } from "./ByRate";
 import { Choosing } from "./charts/chosen";
 import { Contents, follow } from "./Contents";
@@ -111,6 +111,7 @@ const SECTIONS: ((props: SectionProps) => ComponentChild)[] = [
   Absent,
   Curves,
   LatencySection,
+  ServicesSection,
   BillSection,
   FidelitySection,
   TimeSeriesSection,

@@ -10,35 +10,35 @@ use crate::rows::agents::bill::{Entry, Fine, in_order};
 #[derive(Serialize)]
 pub(super) struct BillWire {
     /// The lines that bars consist of, in order.
-    lines: Vec<LineName>,
-    whole: FormWire,
-    difference: FormWire,
+    pub(super) lines: Vec<LineName>,
+    pub(super) whole: FormWire,
+    pub(super) difference: FormWire,
 }
 
 #[derive(Serialize)]
-struct LineName {
-    item: &'static str,
-    name: &'static str,
+pub(super) struct LineName {
+    pub(super) item: String,
+    pub(super) name: String,
 }
 
 #[derive(Serialize)]
-struct FormWire {
-    title: &'static str,
-    note: &'static str,
-    scale: Scale,
-    bars: Vec<BarWire>,
+pub(super) struct FormWire {
+    pub(super) title: String,
+    pub(super) note: &'static str,
+    pub(super) scale: Scale,
+    pub(super) bars: Vec<BarWire>,
 }
 
 #[derive(Serialize)]
-struct BarWire {
+pub(super) struct BarWire {
     /// Its id.
-    arm: String,
+    pub(super) arm: String,
     /// "291 µs, +140 µs (+120 to +159) compared with the baseline", and a short form that fits
     /// beside a name.
-    figures: String,
-    short: String,
+    pub(super) figures: String,
+    pub(super) short: String,
     /// The text of each line, without its unit; empty if unknown.
-    parts: Vec<String>,
+    pub(super) parts: Vec<String>,
 }
 
 /// `None` if no arm has one.
@@ -98,7 +98,7 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
     };
     Some(BillWire {
         whole: FormWire {
-            title: "Machine CPU per request",
+            title: "Machine CPU per request".to_owned(),
             note: "The interval is that of the difference from the baseline, drawn from the \
                    baseline's sum in the same blocks. Negative parts are left of zero; the dot is \
                    the sum.",
@@ -106,7 +106,7 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
             bars: bars(&|line| Some(scale.bare(line.arm_us?)), &whole),
         },
         difference: FormWire {
-            title: "Machine CPU per request: difference from the baseline",
+            title: "Machine CPU per request: difference from the baseline".to_owned(),
             note: "The interval is that of the difference from the baseline. Savings are left of \
                    zero.",
             scale: fine.scale,
@@ -118,8 +118,8 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
         lines: lines
             .iter()
             .map(|entry| LineName {
-                item: entry.word(),
-                name: entry.name(),
+                item: entry.word().to_owned(),
+                name: entry.name().to_owned(),
             })
             .collect(),
     })

@@ -12,6 +12,7 @@ use super::forest::{ForestWire, at_a_glance, forests};
 use super::latency::LatencyWire;
 use super::scatter::{VarianceComponentsWire, scatter};
 use super::series::SeriesWire;
+use super::services::services;
 use super::telemetry::{ByRateWire, DeliveryWire, by_rate, deliveries};
 use super::validity::ValidityWire;
 use crate::fact::{Fact, one_line};
@@ -73,6 +74,7 @@ struct LoadWire {
     glance: Vec<&'static str>,
     curves: Vec<CurveWords>,
     bill: Option<BillWire>,
+    services: Option<BillWire>,
     deliveries: Vec<DeliveryWire>,
     series: Option<SeriesWire>,
     latency: Vec<LatencyWire>,
@@ -164,6 +166,7 @@ impl LoadWire {
                 .map(|curve| CurveWords::of(load, curve))
                 .collect(),
             bill: bill(load),
+            services: services(load),
             deliveries: deliveries(load),
             series: series.map(|series| SeriesWire::of(load, series)),
             latency: latency.map(|of| LatencyWire::of(load, of)).collect(),

@@ -9,6 +9,7 @@ mod forest;
 mod latency;
 mod scatter;
 mod series;
+mod services;
 mod shell;
 mod telemetry;
 mod validity;

@@ -317,7 +317,8 @@ fn table_of(analysis: &Analysis, title: &str, metrics: &[Placed]) -> Table {
     let mut columns = Vec::new();
     for of in metrics {
         columns.push(column(of.heading(), of.metric.about()));
-        let cells = compact_cells(analysis, of.metric, of.shown, &mut notes);
+        let results = results(analysis, of.metric);
+        let cells = compact_cells(analysis, (of.metric, of.shown), &results, &mut notes);
         for (row, cell) in rows.iter_mut().zip(cells) {
             row.cells.push(cell);
         }
@@ -393,13 +394,13 @@ fn placed(metric: Metric) -> Option<Placed> {
     all.find(|of| of.metric == metric).copied()
 }
 
-fn compact_cells(
+/// A column's cells, from each arm's result.
+pub(super) fn compact_cells(
     analysis: &Analysis,
-    metric: Metric,
-    shown: Shown,
+    (metric, shown): (Metric, Shown),
+    results: &[(&ArmAnalysis, Option<&MetricAnalysis>)],
     notes: &mut Notes,
 ) -> Vec<Cell> {
-    let results = results(analysis, metric);
     let value_scale = value_scale(metric, results.iter().filter_map(|(_, result)| *result));
     let cell = |(arm, result): &(&ArmAnalysis, Option<&MetricAnalysis>)| {
         let Some(result) = result else {

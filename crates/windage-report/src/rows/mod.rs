@@ -4,6 +4,7 @@ pub(crate) mod agents;
 mod aspect;
 mod budget;
 pub(crate) mod by_rate;
+mod by_service;
 mod claim;
 mod compact;
 pub(crate) mod curve;
@@ -23,6 +24,7 @@ use agents::{agent_details, agent_tables};
 pub(crate) use aspect::nothing;
 pub(crate) use budget::budget_tables;
 pub(crate) use by_rate::by_rate_table;
+use by_service::by_service_table;
 use claim::claim_tables;
 pub(crate) use compact::changed_table;
 use compact::compact_table;
@@ -233,6 +235,7 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     tables.extend(script_tables(analysis));
     tables.extend(curve_tables(analysis));
     tables.extend(stage_tables(analysis));
+    tables.extend(by_service_table(analysis));
     tables.extend(agent_tables(analysis));
     let compact = GROUPS
         .iter()

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Bill, BillLine, FidelityPoint } from "../../analysis";
 import type { BillForm } from "../../document";
 import { armMarks, markOf } from "./arms";
-import { barsOf, billInWords, billTable, drawnOf, entriesOf, extentOf } from "./bill";
+import { barsOf, billInWords, billOfServices, billTable, drawnOf, entriesOf, extentOf, servicesOf, servicesTable } from "./bill";
 import { rateLines, rateTable } from "./byRate";
 import { deliveriesInWords, fidelityTable } from "./fidelity";
 import { arm, interval, loadOf } from "./fixture";
@@ -93,6 +93,28 @@ describe("bills", () => {
     expect(barsOf(shown([arm("a", { bill: nothing })]), ENTRIES, "whole", FORM)).toEqual([]);
     expect(extentOf([])).toEqual([0, 1]);
     expect(billTable([])).toHaveLength(1);
+  });
+});
+
+describe("services", () => {
+  const cpu = (baseline: number, own: number) => ({ baseline, arm: own, difference: interval(own - baseline) });
+  const services = [{ service: "app", cpu: cpu(80, 85) }, { service: "collector", cpu: cpu(1, 16) }];
+  const entries = servicesOf({ lines: services.map(({ service }) => ({ item: service, name: service })) });
+  const form: BillForm = { ...FORM, bars: [{ arm: "a", figures: "101 µs", short: "101 µs", parts: ["85.0", "16.0"] }] };
+
+  it("are the parts of a bar, each in a colour of its own", () => {
+    const [bar, ...others] = barsOf(shown([arm("a", { services }), arm("b")]), entries, "whole", form, billOfServices);
+    expect(bar?.segments.map(({ entry, from, to }) => [entry.item, from, to])).toEqual([["app", 0, 85], ["collector", 85, 101]]);
+    expect(bar?.ends).toBeNull();
+    expect(others).toEqual([]);
+    expect(new Set(entries.map((entry) => entry.colour)).size).toBe(2);
+  });
+
+  it("are a table with their intervals", () => {
+    expect(servicesTable([arm("a", { services }), arm("b")]).slice(1)).toEqual([
+      ["a", "app", 80, 85, 5, 4, 6],
+      ["a", "collector", 1, 16, 15, 14, 16],
+    ]);
   });
 });
 

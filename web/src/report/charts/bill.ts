@@ -1,6 +1,6 @@
-// The bill of the machine's CPU per request, as bars.
+// Bills of CPU per request as bars: who used the machine, and in which services an arm's CPU was spent.
 
-import type { Arm, Bill, BillLine } from "../../analysis";
+import type { Arm, Bill, BillLine, ServiceCpu } from "../../analysis";
 import type { BillForm, BillView } from "../../document";
 import type { Field } from "../../figure/csv";
 import { isFigure } from "../../figure/format";
@@ -32,6 +32,29 @@ export function entriesOf({ lines }: Pick<BillView, "lines">): Entry[] {
   return lines.map(({ item, name }) => ({ item, name, colour: COLOURS[item] ?? colour.soft }));
 }
 
+/** Services have no colours of their own: they take those of a bill's lines in turn. */
+export function servicesOf({ lines }: Pick<BillView, "lines">): Entry[] {
+  const colours = Object.values(COLOURS);
+  return lines.map(({ item, name }, i) => ({ item, name, colour: colours[i % colours.length] ?? colour.soft }));
+}
+
+/** What the bars of an arm are made of. */
+export type Parts = Omit<Bill, "machine">;
+
+/** The services of an arm as the lines of a bill; null without several. */
+export function billOfServices({ services }: Arm): Parts | null {
+  if (!services) return null;
+  const line = ({ service, cpu }: ServiceCpu) => ({
+    item: service,
+    baseline_us_per_request: cpu.baseline,
+    arm_us_per_request: cpu.arm,
+    difference_us_per_request: cpu.difference?.estimate ?? null,
+    interval: cpu.difference,
+  });
+  const unknown = { baseline_us_per_request: null, arm_us_per_request: null, difference_us_per_request: null, interval: null };
+  return { lines: services.map(line), agent_outside_windows: null, service_outside_windows: null, with_deferred: unknown };
+}
+
 /** Whether bars show the machine's total, or the difference from the baseline. */
 export type Of = "whole" | "difference";
 
@@ -56,8 +79,16 @@ export interface Bar {
 }
 
 /** The bars of these arms, without those that have no bill; differences have no bar for the baseline. */
-export function barsOf(arms: readonly { arm: Arm; mark: ArmMark }[], entries: readonly Entry[], of: Of, form: BillForm): Bar[] {
-  return arms.flatMap(({ arm: { id, role, bill }, mark }) => {
+export function barsOf(
+  arms: readonly { arm: Arm; mark: ArmMark }[],
+  entries: readonly Entry[],
+  of: Of,
+  form: BillForm,
+  billOf: (arm: Arm) => Parts | null = ({ bill }) => bill,
+): Bar[] {
+  return arms.flatMap(({ arm, mark }) => {
+    const { id, role } = arm;
+    const bill = billOf(arm);
     const bar = form.bars.find((each) => each.arm === id);
     if (!bill || !bar || (of === "difference" && role === "baseline")) return [];
     const lines = entries.map((entry, i) => ({ entry, line: lineOf(bill, entry.item), text: bar.parts[i] ?? "" }));
@@ -69,7 +100,7 @@ export function barsOf(arms: readonly { arm: Arm; mark: ArmMark }[], entries: re
 /** CPU used in windows, and CPU used outside them. */
 const OUTSIDE = ["agent_outside_windows", "service_outside_windows"] as const;
 
-function lineOf(bill: Bill, item: string): BillLine | null {
+function lineOf(bill: Parts, item: string): BillLine | null {
   const outside = OUTSIDE.find((name) => name === item);
   return outside ? bill[outside] : (bill.lines.find((line) => line.item === item) ?? null);
 }
@@ -92,7 +123,7 @@ function stacked(lines: readonly { entry: Entry; line: BillLine | null; text: st
   });
 }
 
-function endsOf({ with_deferred: { interval, baseline_us_per_request: baseline } }: Bill, of: Of): Bar["ends"] {
+function endsOf({ with_deferred: { interval, baseline_us_per_request: baseline } }: Parts, of: Of): Bar["ends"] {
   const from = of === "difference" ? 0 : baseline;
   if (!interval || !isFigure(from)) return null;
   return { estimate: from + interval.estimate, low: from + interval.low, high: from + interval.high };
@@ -125,10 +156,11 @@ export function billInWords(bars: readonly Bar[], { title, scale }: BillForm): s
   return `${title}. ${sentences.join(" ")}`;
 }
 
-/** Every line of every bill. */
-export function billTable(arms: readonly Arm[]): Field[][] {
-  const row = (arm: Arm, item: string, line: BillLine | null | undefined): Field[] => [
-    arm.id,
+const HEADINGS: Field[] = ["arm", "item", "baseline_us_per_request", "arm_us_per_request", "difference_us_per_request", "low", "high"];
+
+function row({ id }: Arm, item: string, line: BillLine | null | undefined): Field[] {
+  return [
+    id,
     item,
     line?.baseline_us_per_request ?? null,
     line?.arm_us_per_request ?? null,
@@ -136,6 +168,10 @@ export function billTable(arms: readonly Arm[]): Field[][] {
     line?.interval?.low ?? null,
     line?.interval?.high ?? null,
   ];
+}
+
+/** Every line of every bill. */
+export function billTable(arms: readonly Arm[]): Field[][] {
   const rows = arms.flatMap((arm) => {
     const { bill } = arm;
     if (!bill) return [];
@@ -143,5 +179,10 @@ export function billTable(arms: readonly Arm[]): Field[][] {
     const outside = OUTSIDE.flatMap((item) => (bill[item] ? [row(arm, item, bill[item])] : []));
     return [...parts, ...outside, row(arm, "machine", bill.machine), row(arm, "with_deferred", bill.with_deferred)];
   });
-  return [["arm", "item", "baseline_us_per_request", "arm_us_per_request", "difference_us_per_request", "low", "high"], ...rows];
+  return [HEADINGS, ...rows];
+}
+
+/** Every service of every arm. */
+export function servicesTable(arms: readonly Arm[]): Field[][] {
+  return [HEADINGS, ...arms.flatMap((arm) => (billOfServices(arm)?.lines ?? []).map((line) => row(arm, line.item, line)))];
 }
