@@ -9,6 +9,7 @@ mod attached;
 mod batch;
 mod batch_protocol;
 mod budgets;
+mod by_service;
 mod clean;
 mod compare;
 mod contract;
