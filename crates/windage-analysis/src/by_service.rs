@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Order};
 use windage_record::{ServiceUsed, ServicesUsed};
+use windage_stats::TwoLevelError;
 
 use crate::MetricAnalysis;
+use crate::compare::{self, Scale};
 use crate::conclude::conclude;
 use crate::run::Run;
 use crate::totals::{compare, interleaved, of_windows};
@@ -38,7 +40,13 @@ pub(crate) fn of_arm(run: &Run<'_>, arm: ArmIndex) -> Vec<ServiceAnalysis> {
     let analysis = |ServiceUsed { service, .. }: &ServiceUsed| {
         let [arm_us, baseline_us] =
             [&of_arm, &of_baseline].map(|of| of.get(service.as_str()).unwrap_or(&nothing));
-        let compared = compare(arm_us, baseline_us, measured);
+        let compared = match compare(arm_us, baseline_us, measured) {
+            // A service that does nothing in the baseline has a difference, but no ratio.
+            of if of.location == Err(TwoLevelError::NoValues) => {
+                compare::by_launch(arm_us, baseline_us, Scale::Difference, measured)
+            }
+            of => of,
+        };
         ServiceAnalysis {
             service: service.clone(),
             cpu: conclude(run.cpu_metric(), arm, run.rules, None, compared),
@@ -194,6 +202,27 @@ mod tests {
         );
         let idle_us = 0.001 * 1e6 / RATE_PER_S;
         assert!((collector.cpu.baseline.unwrap() - idle_us).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_service_that_does_nothing_without_telemetry_has_a_difference() {
+        let mut run = with_services(records_with_turns(14, 1), true);
+        for entry in &mut run.reported {
+            if let Entry::Services(used) = entry
+                && used.arm != ArmIndex(2)
+            {
+                used.services[1] = ServiceUsed {
+                    service: "collector".to_owned(),
+                    ..ServiceUsed::default()
+                };
+            }
+        }
+        let analysis = analysed(&run);
+        let collector = &analysis.arms[2].services[1];
+        assert!((estimate(collector) - 16.0).abs() < 0.5, "{collector:?}");
+        assert_eq!(collector.cpu.baseline, Some(0.0));
+        let difference = collector.cpu.difference.as_ref().unwrap();
+        assert_eq!(difference.relative, None);
     }
 
     #[test]
