@@ -185,18 +185,22 @@ pub struct SelfReport {
     pub text: String,
 }
 
-/// What each service of an arm used in a launch, by the clocks of its processes. Only the shares of
-/// services are meant: a process that ended took the CPU since the last reading with it.
+/// What each service of an arm used in a launch, by the clocks of its processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServicesUsed {
     /// The launch.
     pub launch: u32,
     /// The arm.
     pub arm: ArmIndex,
-    /// The length of all blocks in which the arm had turns, in nanoseconds.
+    /// The length of the stretches that `outside_ns` covers, in nanoseconds.
+    pub outside_time_ns: u64,
+    /// The length of the stretches that `turns_ns` covers, in nanoseconds.
     pub turns_time_ns: u64,
     /// The length of the idle stretch, in nanoseconds.
     pub idle_time_ns: u64,
+    /// The same by the arm's own counter. A cgroup also counts processes that no clock was read of:
+    /// those that ended, or that lived for less than a block.
+    pub whole: CpuUsed,
     /// Every service that was launched for the arm, in the plan's order.
     pub services: Vec<ServiceUsed>,
 }
@@ -206,11 +210,20 @@ pub struct ServicesUsed {
 pub struct ServiceUsed {
     /// Its name.
     pub service: String,
-    /// CPU in the arm's windows, in nanoseconds.
+    /// Its CPU.
+    pub cpu: CpuUsed,
+}
+
+/// CPU of a launch, by what its arm did at the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuUsed {
+    /// In the arm's own windows, in nanoseconds.
     pub windows_ns: u64,
-    /// CPU in the blocks in which the arm had turns, in nanoseconds.
+    /// Outside them while the arm was credited with it, in nanoseconds.
+    pub outside_ns: u64,
+    /// In blocks of turns and in the drain after them, in nanoseconds.
     pub turns_ns: u64,
-    /// CPU in the idle stretch, in nanoseconds.
+    /// In the idle stretch, in nanoseconds.
     pub idle_ns: u64,
 }
 

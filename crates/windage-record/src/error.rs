@@ -55,6 +55,19 @@ pub enum RecordError {
         /// The version that wrote the run.
         windage: String,
     },
+    /// The file has a format that this version reads, but does not write.
+    #[error(
+        "{path} is in format {found}, as windage {windage} wrote it: it can be reported, but only \
+         that version can resume it"
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The version that wrote the run.
+        windage: String,
+    },
     /// A file is damaged.
     #[error("{path} is damaged: {why}; restore it from a copy, or measure again")]
     Damaged {

@@ -58,6 +58,8 @@ pub struct Recorded {
 /// memory. Behind damage it is read on from the next intact record: only blocks of which a part is
 /// damaged are left out. After an error there is nothing more.
 pub struct Journal {
+    /// The format in its header; the newest of a file without one.
+    format: u32,
     frames: Frames<io::Take<BufReader<File>>>,
     path: PathBuf,
     windage: String,
@@ -90,9 +92,9 @@ impl Journal {
             .read_to_end(&mut first)
             .map_err(RecordError::io("read", &path))?;
         let windage = run.manifest().windage.clone();
-        let torn = match frame::read_header(&first) {
-            Header::Format(format) if manifest::is_readable(format) => false,
-            Header::Torn => true,
+        let (torn, format) = match frame::read_header(&first) {
+            Header::Format(format) if manifest::is_readable(format) => (false, format),
+            Header::Torn => (true, manifest::FORMAT),
             Header::Format(found) => {
                 return Err(RecordError::OtherFormat {
                     path,
@@ -107,6 +109,7 @@ impl Journal {
             }
         };
         Ok(Journal {
+            format,
             frames: Frames::new(input, frame::HEADER_BYTES as u64),
             path,
             windage,
@@ -121,6 +124,21 @@ impl Journal {
             cut_cause: CutCause::Torn,
             ending: None,
         })
+    }
+
+    /// Whether records of this version may be added.
+    ///
+    /// # Errors
+    /// When it has an older format, whose readers would not know them.
+    pub(crate) fn may_grow(&self) -> Result<(), RecordError> {
+        match self.format {
+            manifest::FORMAT => Ok(()),
+            found => Err(RecordError::Older {
+                path: self.path.clone(),
+                found,
+                windage: self.windage.clone(),
+            }),
+        }
     }
 
     /// Continues after the last complete block, once the iterator is exhausted, with everything

@@ -34,7 +34,7 @@ pub use delivered::{
     TraceSample,
 };
 pub use entry::{
-    Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
+    CpuUsed, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
     ServicesUsed,
 };
 pub use error::RecordError;

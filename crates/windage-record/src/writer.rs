@@ -88,6 +88,7 @@ impl JournalWriter {
     pub fn append_to(run: &RunDir) -> Result<(JournalWriter, Resumed), RecordError> {
         let lock = run.lock()?;
         let mut journal = Journal::open(run)?;
+        journal.may_grow()?;
         let mut resumed = Resumed::default();
         for entry in journal.by_ref() {
             resumed.note(&entry?);

@@ -2,10 +2,10 @@
 
 use windage_model::ArmIndex;
 use windage_probe::{Linux, ProcessTrees};
-use windage_record::{Entry, ServiceUsed, ServicesUsed};
+use windage_record::{CpuUsed, Entry, ServiceUsed, ServicesUsed};
 
 use crate::process_set::Instance;
-use crate::readings::Reading;
+use crate::readings::{Credit, Reading, used};
 
 /// The services of all sets of processes that have several, and what they used in this launch.
 pub(super) struct ByService {
@@ -20,6 +20,19 @@ pub(super) struct ByService {
 struct Service {
     name: String,
     tree: usize,
+}
+
+/// What an arm did in a stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Account {
+    /// It had a window.
+    Window,
+    /// It had none, and was credited with what its set used.
+    Outside,
+    /// It was in a block of turns, or in the drain after one.
+    Turns,
+    /// Nothing.
+    Idle,
 }
 
 impl ByService {
@@ -51,10 +64,10 @@ impl ByService {
     }
 
     /// Looks for new processes: between windows only. A process brings what it has used so far to
-    /// the next reading, so one before that must show it.
+    /// the next reading, so one before the stretch must show it.
     pub(super) fn refresh(&mut self) {
         if self.has_any() {
-            // Without its latest processes a service's share is smaller, and the next look finds them.
+            // What is not found is missing from its service, and shows beside the arm's counter.
             let _ = self.trees.refresh();
         }
     }
@@ -71,56 +84,66 @@ impl ByService {
         self.sets.iter().any(|set| !set.is_empty())
     }
 
-    /// Books what the services of a set used in a window of an arm.
-    pub(super) fn window(&mut self, arm: ArmIndex, set: usize, readings: [&Reading; 2]) {
-        self.book(arm, set, readings, |of| &mut of.windows_ns);
+    /// Forgets what was booked so far.
+    pub(super) fn forget(&mut self) {
+        self.arms.fill(ServicesUsed::default());
     }
 
-    /// Books what they used in a block in which an arm had turns.
-    pub(super) fn turns(&mut self, arm: ArmIndex, set: usize, readings: [&Reading; 2]) {
-        let lasted_ns = self.book(arm, set, readings, |of| &mut of.turns_ns);
-        self.arms[arm.get()].turns_time_ns += lasted_ns;
-    }
-
-    /// Books what they used while nothing had load.
-    pub(super) fn idle(&mut self, arm: ArmIndex, set: usize, readings: [&Reading; 2]) {
-        let lasted_ns = self.book(arm, set, readings, |of| &mut of.idle_ns);
-        self.arms[arm.get()].idle_time_ns += lasted_ns;
-    }
-
-    /// Returns the time between the readings; zero if either is missing, which leaves everything as
-    /// it was.
-    fn book(
+    /// Books what every set used between two readings to the arm credited with it, except the set
+    /// that had load.
+    pub(super) fn outside(
         &mut self,
+        credit: &Credit,
+        loaded: Option<usize>,
+        readings: [&Reading; 2],
+    ) {
+        for (set, &arm) in credit.iter().enumerate() {
+            if Some(set) != loaded {
+                self.book(Account::Outside, arm, set, readings);
+            }
+        }
+    }
+
+    /// Books what the services of a set used between two readings. If one is missing, everything
+    /// stays as it was.
+    pub(super) fn book(
+        &mut self,
+        account: Account,
         arm: ArmIndex,
         set: usize,
         [from, to]: [&Reading; 2],
-        account: fn(&mut ServiceUsed) -> &mut u64,
-    ) -> u64 {
-        let used = |service: &Service| {
-            let (before, after) = (
-                from.services_ns.get(service.tree)?,
-                to.services_ns.get(service.tree)?,
-            );
-            after.checked_sub(*before)
+    ) {
+        let of_service = |service: &Service| {
+            let before = from.services_ns.get(service.tree)?;
+            to.services_ns.get(service.tree)?.checked_sub(*before)
         };
         let services = &self.sets[set];
-        let used: Option<Vec<u64>> = services.iter().map(used).collect();
-        let Some(used) = used.filter(|used| !used.is_empty()) else {
-            return 0;
+        let by_service: Option<Vec<u64>> = services.iter().map(of_service).collect();
+        let (Some(by_service), Some(whole)) = (by_service, used(from, to, set)) else {
+            return;
         };
-        let so_far = &mut self.arms[arm.get()].services;
-        if so_far.is_empty() {
+        if by_service.is_empty() {
+            return;
+        }
+        let so_far = &mut self.arms[arm.get()];
+        if so_far.services.is_empty() {
             let named = services.iter().map(|service| ServiceUsed {
                 service: service.name.clone(),
                 ..ServiceUsed::default()
             });
-            *so_far = named.collect();
+            so_far.services = named.collect();
         }
-        for (of, more) in so_far.iter_mut().zip(used) {
-            *account(of) += more;
+        *account.of(&mut so_far.whole) += whole;
+        for (of, more) in so_far.services.iter_mut().zip(by_service) {
+            *account.of(&mut of.cpu) += more;
         }
-        to.at_ns.saturating_sub(from.at_ns)
+        let lasted_ns = to.at_ns.saturating_sub(from.at_ns);
+        match account {
+            Account::Window => {}
+            Account::Outside => so_far.outside_time_ns += lasted_ns,
+            Account::Turns => so_far.turns_time_ns += lasted_ns,
+            Account::Idle => so_far.idle_time_ns += lasted_ns,
+        }
     }
 
     /// What was booked in this launch.
@@ -135,6 +158,17 @@ impl ByService {
             })
         })
         .collect()
+    }
+}
+
+impl Account {
+    fn of(self, cpu: &mut CpuUsed) -> &mut u64 {
+        match self {
+            Account::Window => &mut cpu.windows_ns,
+            Account::Outside => &mut cpu.outside_ns,
+            Account::Turns => &mut cpu.turns_ns,
+            Account::Idle => &mut cpu.idle_ns,
+        }
     }
 }
 
@@ -155,10 +189,12 @@ mod tests {
         }
     }
 
-    fn reading(at_ns: u64, services_ns: &[u64]) -> Reading {
+    /// The second service's clock misses a process, which the counter of the first set has.
+    fn reading(at_ns: u64, services_ns: [u64; 2], unseen_ns: u64) -> Reading {
         Reading {
             at_ns,
             services_ns: services_ns.to_vec(),
+            instances_ns: vec![Some(services_ns.iter().sum::<u64>() + unseen_ns), Some(9)],
             ..Reading::default()
         }
     }
@@ -167,28 +203,41 @@ mod tests {
     fn services_are_booked_apart_by_what_their_arm_did() {
         let mut of = by_service();
         let readings = [
-            reading(1_000, &[10, 100]),
-            reading(3_000, &[40, 105]),
-            reading(4_000, &[41, 105]),
+            reading(1_000, [10, 100], 0),
+            reading(3_000, [40, 105], 2),
+            reading(4_000, [41, 105], 2),
         ];
         let [start, loaded, end] = &readings;
-        of.turns(ArmIndex(0), 0, [start, loaded]);
-        of.turns(ArmIndex(0), 0, [start, loaded]);
-        of.window(ArmIndex(0), 0, [start, end]);
-        of.idle(ArmIndex(0), 0, [loaded, end]);
-        of.turns(ArmIndex(1), 1, [start, loaded]);
-        let service = |name: &str, windows_ns, turns_ns, idle_ns| ServiceUsed {
-            service: name.to_owned(),
+        let credit = vec![ArmIndex(0), ArmIndex(1)];
+        of.outside(&credit, None, [start, end]);
+        of.forget();
+        of.book(Account::Turns, ArmIndex(0), 0, [start, loaded]);
+        of.book(Account::Turns, ArmIndex(0), 0, [start, loaded]);
+        of.book(Account::Window, ArmIndex(0), 0, [start, end]);
+        of.book(Account::Idle, ArmIndex(0), 0, [loaded, end]);
+        of.outside(&credit, Some(1), [start, loaded]);
+        of.outside(&credit, Some(0), [start, loaded]);
+        let cpu = |windows_ns, outside_ns, turns_ns, idle_ns| CpuUsed {
             windows_ns,
+            outside_ns,
             turns_ns,
             idle_ns,
+        };
+        let service = |name: &str, cpu| ServiceUsed {
+            service: name.to_owned(),
+            cpu,
         };
         let expected = ServicesUsed {
             launch: 3,
             arm: ArmIndex(0),
+            outside_time_ns: 2_000,
             turns_time_ns: 4_000,
             idle_time_ns: 1_000,
-            services: vec![service("app", 31, 60, 1), service("collector", 5, 10, 0)],
+            whole: cpu(38, 37, 74, 1),
+            services: vec![
+                service("app", cpu(31, 30, 60, 1)),
+                service("collector", cpu(5, 5, 10, 0)),
+            ],
         };
         assert_eq!(of.entries(3), [Entry::Services(expected)]);
         assert_eq!(of.entries(3), [], "once only");
@@ -197,8 +246,14 @@ mod tests {
     #[test]
     fn a_missing_reading_leaves_everything_as_it_was() {
         let mut of = by_service();
-        of.turns(ArmIndex(0), 0, [&reading(0, &[]), &reading(9, &[5, 5])]);
-        of.turns(ArmIndex(0), 0, [&reading(0, &[7, 5]), &reading(9, &[5, 5])]);
+        let whole = reading(9, [5, 5], 0);
+        let missing = Reading {
+            services_ns: Vec::new(),
+            ..whole.clone()
+        };
+        for from in [missing, reading(0, [7, 5], 0)] {
+            of.book(Account::Turns, ArmIndex(0), 0, [&from, &whole]);
+        }
         assert_eq!(of.entries(0), []);
     }
 }

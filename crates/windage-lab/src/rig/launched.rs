@@ -4,6 +4,7 @@ use windage_model::{ArmId, ArmIndex, Place, TurnBlock, Warning};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
 use super::agents::Agents;
+use super::by_service::Account;
 use super::cause_of;
 use super::services::Services;
 use crate::LabError;
@@ -72,6 +73,10 @@ impl Launched for RealLaunched<'_, '_> {
             false => None,
         };
         let services = &mut self.services;
+        if let Some(drained) = &after_turns {
+            let last = services.last.clone();
+            services.book_turns([&last, drained]);
+        }
         let setting = services.setting;
         let mut arms: Vec<LaunchArmEnd> = Vec::new();
         for arm in setting.arms() {
@@ -173,15 +178,20 @@ impl RealLaunched<'_, '_> {
         services
             .outside
             .pass([&services.last, &drained], &services.credit, None);
+        services
+            .by_service
+            .outside(&services.credit, None, [&services.last, &drained]);
         let setting = services.setting;
         let _awake = Awake::of(setting.plan);
         setting.rest(setting.pause_before_idle(services.number));
+        services.by_service.refresh();
         let before = services.read(None)?;
         setting.rest(setting.plan.design.idle);
         let idle = services.read(None)?;
         for arm in setting.arms() {
             let set = setting.set_of(arm);
-            services.by_service.idle(arm, set, [&before, &idle]);
+            let idle = [&before, &idle];
+            services.by_service.book(Account::Idle, arm, set, idle);
         }
         services.last = idle.clone();
         self.after_windows = Some(AfterWindows {

@@ -172,8 +172,8 @@ impl Services<'_, '_> {
             // What the warm-up deferred is none of the windows' cost.
             self.last = self.drain()?;
         }
-        self.by_service.refresh();
-        self.last.services_ns = self.by_service.cpu_ns();
+        self.refresh_services();
+        self.by_service.forget();
         let outside = Outside::nothing(launched.len());
         let outside = std::mem::replace(&mut self.outside, outside);
         for entry in &mut launched {

@@ -4,6 +4,7 @@ use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{Beside, CpuSource, Place, Warning, Window};
 
 use super::batch::note_process;
+use super::by_service::Account;
 use super::launched::RealLaunched;
 use super::services::Services;
 use crate::LabError;
@@ -74,7 +75,7 @@ impl RealLaunched<'_, '_> {
         if let Some(threads) = &mut self.services.meters.kernel_threads {
             threads.refresh()?;
         }
-        self.services.by_service.refresh();
+        self.services.refresh_services();
         // They only tell what runs beside the arms.
         let _ = self.services.shared.probe.refresh_tasks();
         self.services.meters.outside_load.look();
@@ -88,6 +89,9 @@ impl RealLaunched<'_, '_> {
         let own = services.setting.set_of(arm);
         // A switch or the load before may have replaced some: nginx replaces its workers.
         services.list_without_cgroups(&[own]);
+        if services.instances[own].arms.len() > 1 {
+            services.by_service.refresh();
+        }
         let changes = services.process_changes(&[own]);
         let before = services.probe(arm).activity().ok();
         services.enter(arm, Stretch::measured(place));
@@ -102,7 +106,9 @@ impl RealLaunched<'_, '_> {
         services.list_without_cgroups(&[own]);
         let end = services.read(self.agents.probe())?;
         services.enter(arm, Stretch::unmeasured(arm));
-        services.by_service.window(arm, own, [&start, &end]);
+        let by_service = &mut services.by_service;
+        by_service.book(Account::Window, arm, own, [&start, &end]);
+        by_service.outside(&services.credit, Some(own), [&services.last, &end]);
         let activity = services.probe(arm).activity().ok();
         let readings = [&services.last, &start, &end];
         let mut cpu = bill(readings, own, &services.credit, &driven.report);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{ArmIndex, ArmTurns, CpuSource, LoadModel, TurnBlock};
 
+use super::by_service::Account;
 use super::driver::Driver;
 use super::launched::RealLaunched;
 use super::services::Services;
@@ -109,10 +110,7 @@ impl RealLaunched<'_, '_> {
             },
             warnings: services.disturbances([&start, &end], &sets, changes),
         };
-        for &arm in &arms {
-            let set = services.setting.set_of(arm);
-            services.by_service.turns(arm, set, [&start, &end]);
-        }
+        services.book_turns([&start, &end]);
         let is_machine_known = start.machine.is_some() && end.machine.is_some();
         services.last = end;
         services.notice_deaths(None)?;
@@ -140,6 +138,15 @@ impl Services<'_, '_> {
         let arms = self.setting.arms();
         arms.filter(|arm| self.death(self.setting.set_of(*arm)).is_none())
             .collect()
+    }
+
+    /// Books what each service used in a block or in the drain after one. What an arm without a turn
+    /// used there was deferred by its turns in others.
+    pub(super) fn book_turns(&mut self, readings: [&Reading; 2]) {
+        for arm in self.setting.arms() {
+            let set = self.setting.set_of(arm);
+            self.by_service.book(Account::Turns, arm, set, readings);
+        }
     }
 
     /// Requests or iterations per second of one arm alone.

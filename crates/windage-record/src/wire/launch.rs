@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use windage_model::{ArmIndex, CpuSource};
 
 use super::stored::{Store, stored};
-use crate::{Ending, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, ServiceUsed, ServicesUsed};
+use crate::{
+    CpuUsed, Ending, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, ServiceUsed, ServicesUsed,
+};
 
 stored!(Launch as StoredLaunch {
     launch: u32,
@@ -48,14 +50,21 @@ stored!(LaunchArmEnd as StoredLaunchArmEnd {
 stored!(ServicesUsed as StoredServicesUsed {
     launch: u32,
     arm: ArmIndex,
+    outside_time_ns: u64,
     turns_time_ns: u64,
     idle_time_ns: u64,
+    whole: CpuUsed,
     services: Vec<ServiceUsed>,
 });
 
 stored!(ServiceUsed as StoredServiceUsed {
     service: String,
+    cpu: CpuUsed,
+});
+
+stored!(CpuUsed as StoredCpuUsed {
     windows_ns: u64,
+    outside_ns: u64,
     turns_ns: u64,
     idle_ns: u64,
 });

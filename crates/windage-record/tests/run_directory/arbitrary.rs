@@ -12,7 +12,7 @@ use windage_model::{
     TurnOrder, Warning, Window, WindowCpu,
 };
 use windage_record::{
-    Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
+    CpuUsed, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
     ServicesUsed,
 };
 
@@ -334,26 +334,31 @@ fn said() -> impl Strategy<Value = SelfReport> {
     })
 }
 
+fn cpu_used() -> impl Strategy<Value = CpuUsed> {
+    any::<[u64; 4]>().prop_map(|[windows_ns, outside_ns, turns_ns, idle_ns]| CpuUsed {
+        windows_ns,
+        outside_ns,
+        turns_ns,
+        idle_ns,
+    })
+}
+
 fn services() -> impl Strategy<Value = ServicesUsed> {
-    let service =
-        (text(), any::<[u64; 3]>()).prop_map(|(service, [windows_ns, turns_ns, idle_ns])| {
-            ServiceUsed {
-                service,
-                windows_ns,
-                turns_ns,
-                idle_ns,
-            }
-        });
+    let service = (text(), cpu_used()).prop_map(|(service, cpu)| ServiceUsed { service, cpu });
     let services = prop::collection::vec(service, 0..4);
-    (any::<u32>(), arm(), any::<[u64; 2]>(), services).prop_map(
-        |(launch, arm, [turns_time_ns, idle_time_ns], services)| ServicesUsed {
+    let of_arm = (any::<u32>(), arm(), any::<[u64; 3]>(), cpu_used(), services);
+    of_arm.prop_map(|(launch, arm, times_ns, whole, services)| {
+        let [outside_time_ns, turns_time_ns, idle_time_ns] = times_ns;
+        ServicesUsed {
             launch,
             arm,
+            outside_time_ns,
             turns_time_ns,
             idle_time_ns,
+            whole,
             services,
-        },
-    )
+        }
+    })
 }
 
 /// Any entry of any kind.

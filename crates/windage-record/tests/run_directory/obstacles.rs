@@ -190,6 +190,9 @@ fn another_format_is_named_and_another_file_is_refused() {
     // It only lacks a kind of records.
     fs::write(run.path().join("journal.bin"), header(5)).unwrap();
     assert_eq!(Journal::read(&run).unwrap().entries, []);
+    let resumed = JournalWriter::append_to(&run).map(|_| ()).unwrap_err();
+    let text = resumed.to_string();
+    assert!(text.contains("only that version can resume it"), "{text}");
 }
 
 #[test]
