@@ -107,7 +107,7 @@ const FORMS = [
 ] as const;
 
 /** On these colours black is too dark in the light theme. */
-const DARK = new Set<string>([colour.agent, colour.service]);
+const DARK = new Set<string>([colour.agent, colour.service, colour.soft, "var(--series-0)"]);
 
 /** A segment with its row. */
 interface Placed extends Segment {

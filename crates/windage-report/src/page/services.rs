@@ -42,13 +42,15 @@ pub(super) fn services(load: &Analysis) -> Option<BillWire> {
         whole: FormWire {
             title: format!("CPU {per}, by service"),
             note: "The clocks of processes say which share of an arm's CPU each of its services \
-                   used; the shares add up to the arm's CPU.",
+                   used; the shares add up to the arm's CPU. Less idle CPU, a service without load may \
+                   come out a little below zero.",
             scale,
             bars: bars(&arms, &of_whole, &own),
         },
         difference: FormWire {
             title: format!("CPU {per}, by service: difference from the baseline"),
-            note: "Savings are left of zero. The table has the interval of each service.",
+            note: "Savings are left of zero. The table has the interval of each service; these are \
+                   not adjusted for their number.",
             scale: fine.scale,
             bars: bars(&arms, &of_difference, &more),
         },

@@ -4,7 +4,9 @@ use windage_analysis::{Analysis, ArmAnalysis};
 
 use super::compact::{Shown, compact_cells};
 use super::{Notes, Row, Table, column, cpu_metric};
-use crate::fact::one_line;
+use crate::fact::{Fact, one_line};
+
+const UNADJUSTED: &str = "95 %, not adjusted for the number of services; no verdicts";
 
 /// `None` where arms don't have several services.
 pub(super) fn by_service_table(analysis: &Analysis) -> Option<Table> {
@@ -42,6 +44,7 @@ pub(super) fn by_service_table(analysis: &Analysis) -> Option<Table> {
         columns: services.iter().map(|of| heading(&of.service)).collect(),
         rows,
         notes: notes.0,
+        facts: vec![Fact::new("intervals", UNADJUSTED)],
         separable: true,
         ..Table::default()
     })

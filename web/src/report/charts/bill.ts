@@ -32,10 +32,17 @@ export function entriesOf({ lines }: Pick<BillView, "lines">): Entry[] {
   return lines.map(({ item, name }) => ({ item, name, colour: COLOURS[item] ?? colour.soft }));
 }
 
-/** Services have no colours of their own: they take those of a bill's lines in turn. */
+/** In the plan's order; further services are grey, and known by the names in their bars. */
+const OF_SERVICES = [
+  ...Array.from({ length: 6 }, (_, i) => `var(--series-${i})`),
+  colour.service,
+  "var(--agent-outside)",
+  colour.remainder,
+];
+
+/** Services with colours that have no meaning elsewhere in a bill. */
 export function servicesOf({ lines }: Pick<BillView, "lines">): Entry[] {
-  const colours = Object.values(COLOURS);
-  return lines.map(({ item, name }, i) => ({ item, name, colour: colours[i % colours.length] ?? colour.soft }));
+  return lines.map(({ item, name }, i) => ({ item, name, colour: OF_SERVICES[i] ?? colour.soft }));
 }
 
 /** What the bars of an arm are made of. */
