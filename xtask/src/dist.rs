@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: what is distributed of a version, in `target/dist`.
 //!
-//! That is an archive, its SHA-256, and the list of everything that was compiled into the program
+//! That is an archive with the program, its manual pages and completions, its SHA-256, and the list
+//! of everything that was compiled into the program
 //! (SBOM, CycloneDX). The program has its dependencies within it as well, for `cargo audit bin`.
 
 use std::fs;
@@ -23,7 +24,7 @@ const COMPLETIONS: &[(&str, &str)] = &[
 
 pub(crate) fn run() -> Result<ExitCode> {
     let commit = Commit::of(workspace::root())?;
-    let tools = tools()?;
+    let tools = workspace::install(TOOLS)?;
     let mut auditable = Command::new(tools.join("cargo-auditable"));
     auditable.arg("auditable").current_dir(workspace::root());
     let windage = workspace::build_by(auditable, "crates/windage", "windage")?;
@@ -42,15 +43,6 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Installs the tools into the cache, unless they are there, and returns their folder.
-fn tools() -> Result<PathBuf> {
-    let folder = workspace::cache()?.join("tools");
-    let mut install = workspace::cargo();
-    install.args(["install", "--locked", "--quiet", "--root"]);
-    command::run(install.arg(&folder).args(TOOLS))?;
-    Ok(folder.join("bin"))
-}
-
 /// The platform that is built for, which is the one that builds.
 fn target() -> Result<String> {
     let version = command::output(workspace::cargo().arg("-vV"))?;
@@ -58,7 +50,7 @@ fn target() -> Result<String> {
     Ok(host.context("`cargo -vV` names no host")?.to_owned())
 }
 
-/// Puts the program, its documents and its completions into a new folder.
+/// Puts the program, its documents, manual pages and completions into a new folder.
 fn stage(windage: &Path, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
@@ -70,6 +62,9 @@ fn stage(windage: &Path, folder: &Path) -> Result<()> {
         let to = folder.join(file.file_name().unwrap_or_default());
         fs::copy(&file, to).with_context(|| format!("copy {}", file.display()))?;
     }
+    let manual = folder.join("man/man1");
+    fs::create_dir_all(&manual).with_context(|| format!("make {}", manual.display()))?;
+    command::run(Command::new(windage).arg("man").arg(&manual))?;
     for (shell, name) in COMPLETIONS {
         let script = command::output(Command::new(windage).args(["completions", shell]))?;
         let to = completions.join(name);
@@ -239,6 +234,7 @@ mod tests {
             "README.md",
             "SECURITY.md",
             "completions",
+            "man",
             "windage",
         ];
         assert_eq!(names, expected);

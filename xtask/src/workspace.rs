@@ -39,6 +39,15 @@ pub(crate) fn cache() -> Result<PathBuf> {
         .context("neither XDG_CACHE_HOME nor HOME names a folder; set one of them")
 }
 
+/// Installs tools into the cache, unless they are there, and returns their folder.
+pub(crate) fn install(tools: &[&str]) -> Result<PathBuf> {
+    let folder = cache()?.join("tools");
+    let mut install = cargo();
+    install.args(["install", "--locked", "--quiet", "--root"]);
+    command::run(install.arg(&folder).args(tools))?;
+    Ok(folder.join("bin"))
+}
+
 /// The workspace's own packages, from `cargo metadata`.
 pub(crate) fn metadata() -> Result<Value> {
     let listing = ["metadata", "--locked", "--no-deps", "--format-version=1"];

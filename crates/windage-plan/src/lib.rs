@@ -21,6 +21,8 @@ mod problem;
 mod read;
 mod resolve;
 mod revisions;
+#[cfg(test)]
+mod schema;
 mod sink;
 mod stop;
 mod switch;
@@ -50,6 +52,9 @@ pub use switch::Switch;
 pub use template::{Segment, Template, TemplateError};
 pub use value::{Value, environment_variable};
 pub use variables::Variable;
+
+/// The JSON Schema of plans, draft 7.
+pub const SCHEMA: &str = include_str!("../plan.schema.json");
 
 /// Placeholders that exist in every plan, so no service or factor may have these names.
 pub const RESERVED_PLACEHOLDERS: [&str; 12] = [

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::wire::Spanned;
 use serde::Deserialize;
-use toml::Spanned;
 
 use crate::{PlanError, Problem, Problems};
 

@@ -3,6 +3,7 @@
 //! This module checks only the shape; `resolve` checks the meaning. `Spanned` marks values to
 //! which a problem of meaning may point.
 
+mod spanned;
 mod switch;
 
 use std::collections::BTreeMap;
@@ -11,16 +12,17 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use toml::Spanned;
 
 use crate::Problem;
 
+pub(crate) use spanned::Spanned;
 pub(crate) use switch::{Switch, SwitchTable};
 
 /// Text to which an error may point.
 pub(crate) type Text = Spanned<String>;
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlanFile {
     pub(crate) name: Text,
@@ -55,6 +57,7 @@ impl PlanFile {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
     pub(crate) with: Text,
@@ -65,6 +68,7 @@ pub(crate) struct Profile {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sink {
     pub(crate) keep: Option<Text>,
@@ -73,6 +77,7 @@ pub(crate) struct Sink {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Build {
     #[serde(default)]
@@ -83,6 +88,7 @@ pub(crate) struct Build {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Service {
     pub(crate) name: Text,
@@ -116,6 +122,7 @@ impl Service {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Drops {
     pub(crate) reason: Text,
@@ -124,6 +131,7 @@ pub(crate) struct Drops {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Attach {
     pub(crate) pid: Option<Spanned<i64>>,
@@ -133,6 +141,7 @@ pub(crate) struct Attach {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TemplateFile {
     pub(crate) template: Text,
@@ -140,6 +149,7 @@ pub(crate) struct TemplateFile {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ready {
     pub(crate) http: Option<Text>,
@@ -151,6 +161,7 @@ pub(crate) struct Ready {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stop {
     pub(crate) signal: Option<Text>,
@@ -158,6 +169,7 @@ pub(crate) struct Stop {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Load {
     pub(crate) regime: Option<Text>,
@@ -192,6 +204,7 @@ pub(crate) struct Load {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Regime {
     pub(crate) name: Text,
@@ -207,6 +220,7 @@ pub(crate) struct Regime {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Piece {
     pub(crate) rate: Text,
@@ -216,6 +230,7 @@ pub(crate) struct Piece {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tls {
     pub(crate) ca: Option<Text>,
@@ -225,6 +240,7 @@ pub(crate) struct Tls {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Field {
     pub(crate) counter: Option<Spanned<i64>>,
@@ -236,6 +252,7 @@ pub(crate) struct Field {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
     pub(crate) name: Option<String>,
@@ -244,6 +261,7 @@ pub(crate) struct Flow {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
     pub(crate) request: Text,
@@ -255,6 +273,7 @@ pub(crate) struct Step {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arm {
     pub(crate) name: Text,
@@ -286,6 +305,7 @@ pub(crate) struct Arm {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
     pub(crate) traces_per_request: Option<Spanned<Scalar>>,
@@ -295,6 +315,7 @@ pub(crate) struct Expect {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Budget {
     pub(crate) of: Option<Text>,
@@ -309,6 +330,7 @@ pub(crate) struct Budget {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Override {
     pub(crate) at_most: Text,
@@ -317,6 +339,7 @@ pub(crate) struct Override {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Claim {
     pub(crate) text: Text,
@@ -334,6 +357,7 @@ pub(crate) struct Claim {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Design {
     /// Keys that replace the others in a thorough run.
@@ -361,6 +385,7 @@ pub(crate) struct Design {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StopWhen {
     pub(crate) metric: Option<Text>,

@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::flags::{
-    CalibrateFlags, CompletionsFlags, DemoFlags, DoctorFlags, InitFlags, ReportFlags, RunFlags,
+    CalibrateFlags, CompletionsFlags, DemoFlags, DoctorFlags, InitFlags, ManFlags, ReportFlags,
+    RunFlags,
 };
 use crate::verbs::bisect::BisectFlags;
 use crate::verbs::check::CheckFlags;
@@ -139,6 +140,15 @@ pub(crate) enum Verb {
     Clean(CleanFlags),
     /// Print a completion script for a shell.
     Completions(CompletionsFlags),
+    /// Print the JSON Schema of plans, from which editors complete.
+    ///
+    /// Write it beside the plan and name it in the plan's first line: `#:schema plan.schema.json`. Editors
+    /// with a TOML language server (Even Better TOML, Taplo) then complete keys, show what they mean, and
+    /// mark mistakes.
+    #[command(after_help = "Example:\n  windage schema > plan.schema.json")]
+    Schema,
+    /// Write the manual pages into a folder.
+    Man(ManFlags),
 }
 
 #[cfg(test)]

@@ -342,6 +342,14 @@ pub(crate) struct CompletionsFlags {
     pub(crate) shell: clap_complete::Shell,
 }
 
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  windage man ~/.local/share/man/man1 && man windage-run")]
+pub(crate) struct ManFlags {
+    /// An existing folder: windage.1, windage-run.1 and so on are written there.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
 /// The same rule as for a plan's `request`; HTTP itself allows more.
 fn method(text: &str) -> Result<String, String> {
     let letters = |b: u8| b.is_ascii_uppercase() || b == b'-';

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::Facility;
 
 use super::checker::Checker;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::{ArmId, Role};
 
 use super::checker::Checker;

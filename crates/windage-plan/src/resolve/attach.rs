@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use super::checker::Checker;
 use crate::plan::Attach;

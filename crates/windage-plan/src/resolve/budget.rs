@@ -1,6 +1,6 @@
 //! `[[budget]]`.
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::{
     ArmId, ArmIndex, Budget, BudgetOf, Direction, Expected, Limit, LoadModel, Metric, Override,
     Role,

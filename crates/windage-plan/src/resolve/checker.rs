@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::time::Duration;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use super::site::{Site, Use};
 use crate::problem::choices;
@@ -121,7 +121,7 @@ impl Checker<'_> {
     pub(super) fn integer<N: TryFrom<i64> + Copy>(
         &mut self,
         key: &str,
-        given: Option<&toml::Spanned<i64>>,
+        given: Option<&crate::wire::Spanned<i64>>,
         default: N,
         bounds: RangeInclusive<i64>,
     ) -> N {
@@ -197,7 +197,10 @@ impl Checker<'_> {
     }
 
     /// Cores to be pinned to.
-    pub(super) fn cpus(&mut self, given: Option<&toml::Spanned<Vec<i64>>>) -> Option<Vec<u32>> {
+    pub(super) fn cpus(
+        &mut self,
+        given: Option<&crate::wire::Spanned<Vec<i64>>>,
+    ) -> Option<Vec<u32>> {
         /// The kernel's own bound (`CONFIG_NR_CPUS`) on large machines.
         const MAX_CPUS: u32 = 8192;
         let list = given?;

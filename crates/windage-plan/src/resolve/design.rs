@@ -1,6 +1,6 @@
 //! `[design]`.
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::Order;
 
 use super::agent_stretches;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::LoadModel;
 
 use super::checker::Checker;

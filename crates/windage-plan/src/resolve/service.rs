@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Component, PathBuf};
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use super::checker::{Checker, INSTANT, PATIENCE, reserved};
 use super::file::MAX_TEMPLATE_BYTES;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use super::backend;
 use super::checker::Checker;

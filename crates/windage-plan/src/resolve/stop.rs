@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::{LoadModel, Metric, Order, Until};
 
 use super::checker::{Checker, DAY, INSTANT};

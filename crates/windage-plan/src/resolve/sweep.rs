@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::LevelValue;
 
 use super::backend;

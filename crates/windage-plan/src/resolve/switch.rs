@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use super::checker::Checker;
 use super::file_arm::is_baseline;

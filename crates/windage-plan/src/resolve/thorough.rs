@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use super::checker::Checker;
 use super::design;

@@ -16,6 +16,7 @@ pub(crate) enum Switch {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SwitchTable {
     pub(crate) to: Option<Text>,

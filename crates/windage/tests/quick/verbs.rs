@@ -1,10 +1,12 @@
 //! Verbs that measure nothing.
 
+use std::fs;
+
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
 /// The verbs of `windage`, in the order of its help.
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 17] = [
     "demo",
     "run",
     "check",
@@ -20,6 +22,8 @@ const VERBS: [&str; 15] = [
     "doctor",
     "clean",
     "completions",
+    "schema",
+    "man",
 ];
 
 #[test]
@@ -55,6 +59,30 @@ fn completions_are_printed_for_shells() {
         let script = shop.windage(&["completions", shell]).code(0).stdout;
         assert!(script.contains("windage"), "{shell}");
     }
+}
+
+#[test]
+fn the_schema_of_plans_is_printed() {
+    let shop = Workshop::new();
+    let schema = shop.windage(&["schema"]).code(0).json();
+    assert!(schema["properties"]["arm"].is_object(), "{schema}");
+}
+
+#[test]
+fn each_verb_has_a_manual_page() {
+    let shop = Workshop::new();
+    fs::create_dir(shop.dir().join("man1")).unwrap();
+    assert_eq!(shop.windage(&["man", "man1"]).code(0).stdout, "");
+    let page = |name: &str| fs::read_to_string(shop.dir().join("man1").join(name)).unwrap();
+    assert!(page("windage.1").contains("Exit codes"));
+    for verb in VERBS {
+        assert!(
+            page(&format!("windage-{verb}.1")).contains("SYNOPSIS"),
+            "{verb}"
+        );
+    }
+    let missing = shop.windage(&["man", "nowhere"]).code(5);
+    missing.says(&["can't write manual pages into nowhere"]);
 }
 
 #[test]

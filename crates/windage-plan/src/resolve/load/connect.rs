@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::LoadModel;
 
 use super::requests;

@@ -1,6 +1,6 @@
 //! `[load.fields]`: values that differ from request to request.
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use super::tables::Tables;
 use crate::load::{Field, Table};

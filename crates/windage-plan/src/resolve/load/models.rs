@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::LoadModel;
 
 use crate::Problem;

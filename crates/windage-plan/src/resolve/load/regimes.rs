@@ -1,6 +1,6 @@
 //! `[[regime]]`: the same arms under other loads.
 
-use toml::Spanned;
+use crate::wire::Spanned;
 use windage_model::LoadModel;
 
 use super::models::{self, MODELS};

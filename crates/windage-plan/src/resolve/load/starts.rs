@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use toml::Spanned;
+use crate::wire::Spanned;
 
 use crate::load::{Arrivals, Piece, Replay, Starts};
 use crate::resolve::checker::{Checker, HOUR, INSTANT};
