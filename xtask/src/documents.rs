@@ -2,16 +2,17 @@
 //! somewhere.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use windage_model::{Metric, WarningCode};
 
 #[test]
 fn every_relative_link_leads_to_a_file() {
-    let mut pages = Vec::new();
-    find_pages(crate::workspace::root(), &mut pages);
+    let root = crate::workspace::root();
+    let pages = crate::docs::pages(root).unwrap();
     assert!(pages.len() > 30, "only {pages:?}");
-    let dead: Vec<String> = pages.iter().flat_map(|page| dead_links(page)).collect();
+    let dead = pages.iter().flat_map(|page| dead_links(&root.join(page)));
+    let dead: Vec<String> = dead.collect();
     assert!(dead.is_empty(), "{}", dead.join("\n"));
 }
 
@@ -24,20 +25,6 @@ fn a_dead_link_is_found() {
     let dead = dead_links(&page);
     assert_eq!(dead.len(), 2, "{dead:?}");
     assert!(dead[0].ends_with(": no.svg") && dead[1].ends_with(": no/g.md#h"));
-}
-
-/// Every Markdown file of the checkout, except in folders made by builds and runs.
-fn find_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_made = ["target", "node_modules", "windage-runs"].contains(&&*name);
-        if path.is_dir() && !is_made && !name.starts_with('.') {
-            find_pages(&path, pages);
-        } else if name.ends_with(".md") {
-            pages.push(path);
-        }
-    }
 }
 
 fn dead_links(page: &Path) -> Vec<String> {

@@ -1,5 +1,5 @@
-//! The project's chores: `cargo xtask test | deny | dist | web | record | calibrate | checks | kills
-//! | guide | bench | size`.
+//! The project's chores: `cargo xtask test | deny | dist | docs | web | record | calibrate | checks
+//! | kills | guide | bench | size`.
 
 use std::process::ExitCode;
 
@@ -14,6 +14,7 @@ mod command;
 mod debian;
 mod deny;
 mod dist;
+mod docs;
 #[cfg(test)]
 mod documents;
 mod guide;
@@ -50,6 +51,8 @@ enum Verb {
     Deny,
     /// Builds the archive and the list of contents (SBOM) that are distributed, in target/dist
     Dist,
+    /// Builds the site of all documents, in target/site
+    Docs,
     /// Builds the front end into the files that the binary embeds
     Web(web::Args),
     /// Packs runs into record/, and regenerates their pages
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Test(args) => test::run(&args),
         Verb::Deny => deny::run(),
         Verb::Dist => dist::run(),
+        Verb::Docs => docs::run(),
         Verb::Web(args) => web::run(&args),
         Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),
