@@ -48,18 +48,27 @@ impl ProcessTrees {
     /// Finds descendants that are new, with one look at all processes of the machine: between
     /// windows only. A process whose parent has ended stays in its tree.
     ///
+    /// Returns what the new ones of each tree had used before, in nanoseconds. The next reading has
+    /// it, so a reading before needs it too where both are compared.
+    ///
     /// # Errors
-    /// [`ProbeError::File`] when processes can't be listed.
-    pub fn refresh(&mut self) -> Result<(), ProbeError> {
+    /// [`ProbeError::File`] when processes can't be listed, [`ProbeError::Clock`] when a clock can't be
+    /// read.
+    pub fn refresh(&mut self) -> Result<Vec<u64>, ProbeError> {
         let all = every_process(&*self.system)?;
         let parents: Vec<(u32, u32)> = all.iter().map(|(id, of)| (*id, of.parent)).collect();
-        for tree in &mut self.trees {
+        let mut had_used_ns = vec![0; self.trees.len()];
+        for (tree, had_used_ns) in self.trees.iter_mut().zip(&mut had_used_ns) {
             let known: Vec<u32> = tree.processes.iter().map(|process| process.id).collect();
-            let new = reachable(&known, &parents).into_iter();
-            tree.processes
-                .extend(new.map(|id| Clocked { id, cpu_ns: 0 }));
+            for id in reachable(&known, &parents) {
+                let mut new = Clocked { id, cpu_ns: 0 };
+                if new.read(&*self.system)? {
+                    *had_used_ns += new.cpu_ns;
+                    tree.processes.push(new);
+                }
+            }
         }
-        Ok(())
+        Ok(had_used_ns)
     }
 
     /// CPU of each tree so far, in the order of the roots and in nanoseconds; never less than
@@ -136,11 +145,11 @@ mod tests {
         shown(&system, 99, 1, 5_000);
         let mut trees = ProcessTrees::new(&system, &[10, 20]);
         assert_eq!(trees.cpu_ns().unwrap(), [100, 7]);
-        trees.refresh().unwrap();
+        assert_eq!(trees.refresh().unwrap(), [0, 30]);
         assert_eq!(trees.cpu_ns().unwrap(), [100, 37]);
         shown(&system, 22, 21, 4);
-        trees.refresh().unwrap();
-        trees.refresh().unwrap();
+        assert_eq!(trees.refresh().unwrap(), [0, 4]);
+        assert_eq!(trees.refresh().unwrap(), [0, 0]);
         assert_eq!(trees.cpu_ns().unwrap(), [100, 41], "each once");
     }
 

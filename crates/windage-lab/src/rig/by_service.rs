@@ -63,12 +63,16 @@ impl ByService {
         }
     }
 
-    /// Looks for new processes: between windows only. A process brings what it has used so far to
-    /// the next reading, so one before the stretch must show it.
-    pub(super) fn refresh(&mut self) {
-        if self.has_any() {
-            // What is not found is missing from its service, and shows beside the arm's counter.
-            let _ = self.trees.refresh();
+    /// Looks for new processes: between windows only. What they have used so far belongs to no
+    /// stretch that begins at the last reading, so it is added there.
+    pub(super) fn refresh(&mut self, last: &mut Reading) {
+        if !self.has_any() {
+            return;
+        }
+        // What is not found is missing from its service, and shows beside the arm's counter.
+        let had_used_ns = self.trees.refresh().unwrap_or_default();
+        for (of, more) in last.services_ns.iter_mut().zip(had_used_ns) {
+            *of += more;
         }
     }
 

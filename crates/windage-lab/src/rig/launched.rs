@@ -184,7 +184,7 @@ impl RealLaunched<'_, '_> {
         let setting = services.setting;
         let _awake = Awake::of(setting.plan);
         setting.rest(setting.pause_before_idle(services.number));
-        services.by_service.refresh();
+        services.by_service.refresh(&mut services.last);
         let before = services.read(None)?;
         setting.rest(setting.plan.design.idle);
         let idle = services.read(None)?;

@@ -172,7 +172,7 @@ impl Services<'_, '_> {
             // What the warm-up deferred is none of the windows' cost.
             self.last = self.drain()?;
         }
-        self.refresh_services();
+        self.by_service.refresh(&mut self.last);
         self.by_service.forget();
         let outside = Outside::nothing(launched.len());
         let outside = std::mem::replace(&mut self.outside, outside);

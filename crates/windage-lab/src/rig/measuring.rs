@@ -75,7 +75,8 @@ impl RealLaunched<'_, '_> {
         if let Some(threads) = &mut self.services.meters.kernel_threads {
             threads.refresh()?;
         }
-        self.services.refresh_services();
+        let services = &mut self.services;
+        services.by_service.refresh(&mut services.last);
         // They only tell what runs beside the arms.
         let _ = self.services.shared.probe.refresh_tasks();
         self.services.meters.outside_load.look();
@@ -90,7 +91,7 @@ impl RealLaunched<'_, '_> {
         // A switch or the load before may have replaced some: nginx replaces its workers.
         services.list_without_cgroups(&[own]);
         if services.instances[own].arms.len() > 1 {
-            services.by_service.refresh();
+            services.by_service.refresh(&mut services.last);
         }
         let changes = services.process_changes(&[own]);
         let before = services.probe(arm).activity().ok();

@@ -279,12 +279,6 @@ impl Services<'_, '_> {
         })
     }
 
-    /// Looks for new processes of services, whose CPU so far belongs to no stretch.
-    pub(super) fn refresh_services(&mut self) {
-        self.by_service.refresh();
-        self.last.services_ns = self.by_service.cpu_ns();
-    }
-
     /// Shortens logs of services that have become too long.
     pub(super) fn limit_logs(&mut self) {
         for instance in self.instances.iter().chain([&self.shared]) {

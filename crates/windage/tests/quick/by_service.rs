@@ -35,7 +35,7 @@ fn the_service_that_works_is_the_one_that_pays() {
         let services = arm["services"].as_array().unwrap();
         let us = |of: &serde_json::Value, key: &str| of["cpu"][key].as_f64().unwrap();
         let [app, beside] = &services[..] else {
-            panic!("{arm}");
+            panic!("{}: {services:?}", arm["id"]);
         };
         assert_eq!(
             (&app["service"], &beside["service"]),
