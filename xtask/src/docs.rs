@@ -44,6 +44,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     let pages = pages(root)?;
     stage(root, &pages, &book.join("src"))?;
     fs::write(book.join("book.toml"), BOOK).context("write book.toml")?;
+    fs::write(book.join("wide.css"), WIDE).context("write wide.css")?;
     let mut build = Command::new(tools.join("mdbook"));
     command::run(build.arg("build").arg(&book).arg("--dest-dir").arg(&to))?;
     anstream::println!("{}", to.join("index.html").display());
@@ -57,7 +58,11 @@ language = "en"
 [output.html]
 no-section-label = true
 smart-punctuation = false
+additional-css = ["wide.css"]
 "#;
+
+/// Reference tables need the room.
+const WIDE: &str = ":root { --content-max-width: 1100px; }\n";
 
 /// Every Markdown page of the checkout by its path, except in folders made by builds and runs.
 pub(crate) fn pages(root: &Path) -> Result<Vec<String>> {

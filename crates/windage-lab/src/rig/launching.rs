@@ -50,7 +50,6 @@ impl<'a> RealRig<'a> {
         let scraping = Scraping::of(setting.plan, receiving, &instances, &mut phases)?;
         let mut ground = setting.ground(&mut self.keeper, number, &[]);
         let driver = Driver::start(setting, load, &mut ground, &self.groups, &mut instances)?;
-        let receiving = self.receiving.as_ref();
         Ok(Started {
             reading: self
                 .meters

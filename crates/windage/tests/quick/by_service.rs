@@ -34,7 +34,8 @@ fn the_service_that_works_is_the_one_that_pays() {
     for arm in arms {
         let services = arm["services"].as_array().unwrap();
         let us = |of: &serde_json::Value, key: &str| of["cpu"][key].as_f64().unwrap();
-        let [app, beside] = &services[..] else {
+        // A third may follow: CPU of a thread that ran while it was read.
+        let [app, beside, ..] = &services[..] else {
             panic!("{}: {services:?}", arm["id"]);
         };
         assert_eq!(
@@ -42,16 +43,13 @@ fn the_service_that_works_is_the_one_that_pays() {
             (&"app".into(), &"beside".into())
         );
         let whole = arm["metrics"]["cpu_per_request"]["arm"].as_f64().unwrap();
-        let sum = us(app, "arm") + us(beside, "arm");
+        let sum: f64 = services.iter().map(|of| us(of, "arm")).sum();
         assert!((sum / whole - 1.0).abs() < 1e-6, "{sum} of {whole}");
         let works = arm["id"] == "on";
         let share = us(beside, "arm") / whole;
         assert_eq!(works, share > 0.02, "{}: {share}", arm["id"]);
-        assert_eq!(
-            works,
-            us(beside, "arm") > 2.0 * us(beside, "baseline"),
-            "{beside}"
-        );
+        let more = us(beside, "arm") - us(beside, "baseline");
+        assert_eq!(works, more > 0.02 * whole, "{beside}");
     }
     let shown = shop.windage(&["report", &shop.run, "--all"]).code(0).stdout;
     for words in ["CPU by service", "beside"] {
