@@ -64,6 +64,15 @@ additional-css = ["wide.css"]
 /// Reference tables need the room.
 const WIDE: &str = ":root { --content-max-width: 1100px; }\n";
 
+/// Folders that builds, tests and runs make.
+const MADE: &[&str] = &[
+    "build",
+    "node_modules",
+    "target",
+    "test-results",
+    "windage-runs",
+];
+
 /// Every Markdown page of the checkout by its path, except in folders made by builds and runs.
 pub(crate) fn pages(root: &Path) -> Result<Vec<String>> {
     let mut pages = Vec::new();
@@ -77,7 +86,7 @@ fn find(root: &Path, folder: &Path, pages: &mut Vec<String>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(listed)? {
         let path = entry.with_context(listed)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_made = ["target", "node_modules", "windage-runs"].contains(&&*name);
+        let is_made = MADE.contains(&&*name);
         if path.is_dir() && !is_made && !name.starts_with('.') {
             find(root, &path, pages)?;
         } else if name.ends_with(".md") {
@@ -90,21 +99,51 @@ fn find(root: &Path, folder: &Path, pages: &mut Vec<String>) -> Result<()> {
 
 /// Copies the pages, the files that they link to, and the list of chapters.
 fn stage(root: &Path, pages: &[String], to: &Path) -> Result<()> {
-    let mut files: BTreeSet<PathBuf> = pages.iter().map(PathBuf::from).collect();
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
     let mut titles = Vec::new();
     for page in pages {
         let text = fs::read_to_string(root.join(page)).with_context(|| format!("read {page}"))?;
         titles.push((page.as_str(), title(&text).unwrap_or(page).to_owned()));
         let targets = targets(&text).filter_map(|target| beside(page, target));
         files.extend(targets.filter(|file| root.join(file).is_file()));
+        let copy = to.join(page);
+        make_folder_of(&copy)?;
+        fs::write(&copy, relinked(root, page, &text)).with_context(|| format!("copy {page}"))?;
     }
-    for file in files {
-        let copy = to.join(&file);
-        let folder = copy.parent().unwrap_or(to);
-        fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
-        fs::copy(root.join(&file), &copy).with_context(|| format!("copy {}", file.display()))?;
+    for file in files.iter().filter(|file| !to.join(file).exists()) {
+        let copy = to.join(file);
+        make_folder_of(&copy)?;
+        fs::copy(root.join(file), &copy).with_context(|| format!("copy {}", file.display()))?;
     }
     fs::write(to.join("SUMMARY.md"), summary(&titles)).context("write SUMMARY.md")
+}
+
+fn make_folder_of(file: &Path) -> Result<()> {
+    let folder = file.parent().unwrap_or(file);
+    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))
+}
+
+/// A page whose links to READMEs, and to folders that have one, lead to what mdBook makes of these.
+fn relinked(root: &Path, page: &str, text: &str) -> String {
+    let mut parts = text.split("](");
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find([')', ' ', '#']).unwrap_or(part.len());
+        let (target, rest) = part.split_at(end);
+        let is_folder =
+            || beside(page, target).is_some_and(|of| root.join(of).join("README.md").exists());
+        let target = match target.strip_suffix("README.md") {
+            Some(folder) => format!("{folder}index.md"),
+            None if !target.is_empty() && !target.contains(':') && is_folder() => {
+                format!("{}/index.md", target.trim_end_matches('/'))
+            }
+            None => target.to_owned(),
+        };
+        whole.push_str("](");
+        whole.push_str(&target);
+        whole.push_str(rest);
+    }
+    whole
 }
 
 /// The list of chapters: a page in a folder that has a README stands below it.
@@ -191,7 +230,12 @@ mod tests {
         for page in &pages {
             let chapter = format!("]({page})");
             assert_eq!(summary.matches(&chapter).count(), 1, "{page}: {summary}");
-            assert!(dir.path().join(page).exists(), "{page}");
+            let copy = fs::read_to_string(dir.path().join(page)).unwrap();
+            // mdBook makes an index of each.
+            assert!(
+                targets(&copy).all(|of| !of.ends_with("README.md")),
+                "{page}"
+            );
         }
         let picture = dir.path().join("docs/pictures/page.png");
         assert!(picture.exists(), "files that pages link to are copied");
@@ -245,6 +289,11 @@ mod tests {
                 "{target}"
             );
         }
+        let root = workspace::root();
+        let text = "[a](../README.md#b), [c](guide/) and [d](../web \"e\"), [f](BIAS.md), [g](https://h.example/README)";
+        let expected = "[a](../index.md#b), [c](guide/index.md) and [d](../web/index.md \"e\"), [f](BIAS.md), \
+                        [g](https://h.example/README)";
+        assert_eq!(relinked(root, "docs/FORMAT.md", text), expected);
         let text = "[a](b.md#c) ![d](e.svg \"f\") [g](#h) [i](https://j.example)";
         assert_eq!(targets(text).collect::<Vec<_>>(), ["b.md", "e.svg"]);
     }

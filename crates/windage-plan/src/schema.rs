@@ -164,22 +164,30 @@ fn describe(properties: &mut Map<String, Value>, meanings: &BTreeMap<String, Str
     }
 }
 
-/// The last cell of each row of the first table, by the keys in the first cell.
+/// What each row of the first table says of the keys in its first cell.
 fn meanings(text: &str) -> BTreeMap<String, String> {
     let rows = text.lines().skip_while(|line| !line.starts_with("| key"));
     let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
     let mut meanings = BTreeMap::new();
     for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
-        let [keys, of_type, default, meaning @ ..] = &cells[..] else {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, keys, of_type, default, meaning, _] = &cells[..] else {
             panic!("{row}");
         };
-        let meaning = format!(
-            "{}. Type: {of_type}; default: {default}.",
-            without_links(&meaning.join(" | "))
-        );
+        let mut whole = format!("{meaning}.");
+        if !of_type.is_empty() {
+            whole.push_str(&format!(" Type: {of_type}."));
+        }
+        match *default {
+            "" | "none" => {}
+            required if required.starts_with("required") => {
+                whole.push_str(&format!(" It is {required}."))
+            }
+            default => whole.push_str(&format!(" Default: {default}.")),
+        }
+        let whole = without_links(&whole).replace('`', "");
         for key in keys.split('`').skip(1).step_by(2) {
-            meanings.insert(key.to_owned(), meaning.replace('`', ""));
+            meanings.insert(key.to_owned(), whole.clone());
         }
     }
     meanings

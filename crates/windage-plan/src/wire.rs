@@ -31,7 +31,7 @@ pub(crate) struct PlanFile {
     pub(crate) build: Build,
     #[serde(default)]
     pub(crate) service: Vec<Service>,
-    /// Has the type of a service; `resolve` refuses keys that only one of the two may have.
+    // Has the type of a service; `resolve` refuses keys that only one of the two may have.
     #[serde(default)]
     pub(crate) agent: Vec<Service>,
     pub(crate) load: Load,
@@ -360,7 +360,7 @@ pub(crate) struct Claim {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Design {
-    /// Keys that replace the others in a thorough run.
+    // Keys that replace the others in a thorough run.
     pub(crate) thorough: Option<Spanned<Box<Design>>>,
     pub(crate) turn: Option<Spanned<Scalar>>,
     pub(crate) block: Option<Text>,

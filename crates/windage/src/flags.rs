@@ -343,7 +343,9 @@ pub(crate) struct CompletionsFlags {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  windage man ~/.local/share/man/man1 && man windage-run")]
+#[command(
+    after_help = "Example:\n  mkdir -p ~/.local/share/man/man1 && windage man ~/.local/share/man/man1"
+)]
 pub(crate) struct ManFlags {
     /// An existing folder: windage.1, windage-run.1 and so on are written there.
     #[arg(value_name = "FOLDER")]
