@@ -9,6 +9,8 @@ pub(crate) struct Case {
     pub(crate) about: &'static str,
     /// Baseline and control come first.
     pub(crate) arms: Vec<ArmOf>,
+    /// The names of its services, where their CPU is known.
+    pub(crate) services: Vec<String>,
     /// Each load's model and rate; several loads are regimes.
     pub(crate) loads: Vec<(LoadModel, Option<f64>)>,
     /// Rounds under each load.
@@ -77,6 +79,7 @@ fn base(plan: &str, arms: Vec<ArmOf>) -> Case {
         plan: plan.to_owned(),
         about: "Invented, to show how a run looks",
         arms: both.into_iter().chain(arms).collect(),
+        services: Vec::new(),
         loads: vec![(LoadModel::Open, Some(2000.0))],
         rounds: 14,
         blocks_per_round: 2,
@@ -210,6 +213,12 @@ fn hostile() -> Case {
     ));
     Case {
         plan: "</title></script><script>document.title='harmed'</script>".to_owned(),
+        // More than there are colours.
+        services: names
+            .map(str::to_owned)
+            .into_iter()
+            .chain((1..=4).map(|i| format!("service {i}")))
+            .collect(),
         started_unix_s: 1_768_726_800,
         ..base("", arms)
     }

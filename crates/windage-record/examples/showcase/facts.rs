@@ -7,8 +7,9 @@ use windage_model::{
     LoadModel,
 };
 use windage_record::{
-    DesignScope, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, LoadScope, Manifest, ManifestArm,
-    Placed, Profiled, RecordedProfile, RunDir, RunPart, fixtures,
+    CpuUsed, DesignScope, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, LoadScope, Manifest,
+    ManifestArm, Placed, Profiled, RecordedProfile, RunDir, RunPart, ServiceUsed, ServicesUsed,
+    fixtures,
 };
 
 use crate::cases::{ArmOf, Case};
@@ -133,6 +134,46 @@ pub(super) fn launch_end(case: &Case, launch: u32) -> LaunchEnd {
         arms: case.indexed().map(arm).collect(),
         own_rss_bytes: Some(28_000_000),
     }
+}
+
+/// What services used: the first pays for the arm's cost, the others are the same in all arms.
+pub(super) fn services(case: &Case, launch: u32) -> Vec<ServicesUsed> {
+    if case.services.is_empty() {
+        return Vec::new();
+    }
+    let of_arm = |(arm, of): (ArmIndex, &ArmOf)| {
+        let cpu = |number: usize| {
+            let own = if number == 0 {
+                1.0 + 5.0 * of.costs
+            } else {
+                1.0 / number as f64
+            };
+            CpuUsed {
+                windows_ns: whole(5e7 * own),
+                outside_ns: whole(4e5 * own),
+                ..CpuUsed::default()
+            }
+        };
+        let service = |(number, name): (usize, &String)| ServiceUsed {
+            service: name.clone(),
+            cpu: cpu(number),
+        };
+        let services: Vec<ServiceUsed> = case.services.iter().enumerate().map(service).collect();
+        ServicesUsed {
+            launch,
+            arm,
+            outside_time_ns: 1_000_000_000,
+            idle_time_ns: 1_000_000_000,
+            whole: CpuUsed {
+                windows_ns: services.iter().map(|of| of.cpu.windows_ns).sum(),
+                outside_ns: services.iter().map(|of| of.cpu.outside_ns).sum(),
+                ..CpuUsed::default()
+            },
+            services,
+            ..ServicesUsed::default()
+        }
+    };
+    case.indexed().map(of_arm).collect()
 }
 
 pub(super) fn attachment(launch: u32, block: u32, arm: ArmIndex) -> AgentCycle {

@@ -12,7 +12,7 @@ use windage_record::{Delivered, Ending, Entry, JournalWriter, RunDir};
 
 use crate::cases::{ArmOf, Case, End};
 use crate::facts::{
-    SETTLE_NS, WINDOW_NS, attachment, launch, launch_end, manifest, profiles, whole,
+    SETTLE_NS, WINDOW_NS, attachment, launch, launch_end, manifest, profiles, services, whole,
 };
 use crate::random::Random;
 
@@ -90,6 +90,9 @@ impl<'a> Inventor<'a> {
             self.block(journal, round, model, &of_launch)?;
         }
         journal.push(&Entry::LaunchEnded(launch_end(self.case, round)))?;
+        for used in services(self.case, round) {
+            journal.push(&Entry::Services(used))?;
+        }
         let requests = u64::from(self.case.blocks_per_round) * 2 * REQUESTS_IN_WINDOW;
         for (arm, of) in self.case.indexed() {
             if let Some(sampling) = of.sampling {
