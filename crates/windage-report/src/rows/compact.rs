@@ -304,8 +304,31 @@ fn less_interleaved(analysis: &Analysis) -> (Column, Vec<Option<Cell>>) {
     (column, analysis.arms.iter().map(cell).collect())
 }
 
+/// A column of figures: one of each arm.
+pub(super) struct Figures<'a> {
+    pub(super) column: Column,
+    pub(super) metric: Metric,
+    pub(super) shown: Shown,
+    pub(super) results: Vec<(&'a ArmAnalysis, Option<&'a MetricAnalysis>)>,
+}
+
 /// A table with one column per metric.
 fn table_of(analysis: &Analysis, title: &str, metrics: &[Placed]) -> Table {
+    let figures = metrics.iter().map(|of| Figures {
+        column: column(of.heading(), of.metric.about()),
+        metric: of.metric,
+        shown: of.shown,
+        results: results(analysis, of.metric),
+    });
+    table_of_figures(analysis, title, figures)
+}
+
+/// A table with these columns.
+pub(super) fn table_of_figures<'a>(
+    analysis: &Analysis,
+    title: &str,
+    figures: impl Iterator<Item = Figures<'a>>,
+) -> Table {
     let mut notes = Notes::default();
     let arms = analysis.arms.iter();
     let mut rows: Vec<Row> = arms
@@ -315,10 +338,9 @@ fn table_of(analysis: &Analysis, title: &str, metrics: &[Placed]) -> Table {
         })
         .collect();
     let mut columns = Vec::new();
-    for of in metrics {
-        columns.push(column(of.heading(), of.metric.about()));
-        let results = results(analysis, of.metric);
-        let cells = compact_cells(analysis, (of.metric, of.shown), &results, &mut notes);
+    for of in figures {
+        let cells = compact_cells(analysis, (of.metric, of.shown), &of.results, &mut notes);
+        columns.push(of.column);
         for (row, cell) in rows.iter_mut().zip(cells) {
             row.cells.push(cell);
         }
@@ -395,7 +417,7 @@ fn placed(metric: Metric) -> Option<Placed> {
 }
 
 /// A column's cells, from each arm's result.
-pub(super) fn compact_cells(
+fn compact_cells(
     analysis: &Analysis,
     (metric, shown): (Metric, Shown),
     results: &[(&ArmAnalysis, Option<&MetricAnalysis>)],
