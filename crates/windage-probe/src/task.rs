@@ -115,21 +115,14 @@ impl Process {
         if self.gone {
             return Ok(self.cpu_ns);
         }
-        match system.clock_ns(Clock::Process(self.id)) {
-            Ok(now) if now >= self.cpu_ns => self.cpu_ns = now,
+        match clock_ns(system, self.id)? {
+            Some(now) if now >= self.cpu_ns => self.cpu_ns = now,
             // A clock is addressed by the id alone: one that went back belongs to another process,
             // unless the file kept open still answers.
-            Ok(_) => {
+            Some(_) => {
                 self.read_stat(buffer)?;
             }
-            // The kernel has no such clock, so there is no such process.
-            Err(error) if has_left(&error) || error.raw_os_error() == Some(libc::EINVAL) => {
-                self.gone = true;
-            }
-            Err(source) => {
-                let whose = format!("process {}", self.id);
-                return Err(ProbeError::Clock { whose, source });
-            }
+            None => self.gone = true,
         }
         Ok(self.cpu_ns)
     }
@@ -241,6 +234,19 @@ impl Thread {
             .ok_or_else(|| self.file.unknown_form("counts of context switches", text))?;
         self.switches = self.switches.max(switches);
         Ok(true)
+    }
+}
+
+/// A process's CPU clock; `None` where there is no such process.
+pub(crate) fn clock_ns(system: &dyn System, id: u32) -> Result<Option<u64>, ProbeError> {
+    match system.clock_ns(Clock::Process(id)) {
+        Ok(now) => Ok(Some(now)),
+        // The kernel has no such clock.
+        Err(error) if has_left(&error) || error.raw_os_error() == Some(libc::EINVAL) => Ok(None),
+        Err(source) => {
+            let whose = format!("process {id}");
+            Err(ProbeError::Clock { whose, source })
+        }
     }
 }
 

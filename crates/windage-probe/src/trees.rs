@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::error::{ProbeError, has_left};
-use crate::system::{Clock, System};
-use crate::task::{every_process, reachable};
+use crate::error::ProbeError;
+use crate::system::System;
+use crate::task::{clock_ns, every_process, reachable};
 
 /// CPU of several trees of processes, each a process with all its descendants.
 ///
@@ -101,29 +101,19 @@ impl Tree {
 }
 
 impl Clocked {
-    /// Reads its clock; returns whether it still exists.
+    /// Reads its clock; returns whether it still exists. A clock that went back is that of another
+    /// process with the same id.
     fn read(&mut self, system: &dyn System) -> Result<bool, ProbeError> {
-        match system.clock_ns(Clock::Process(self.id)) {
-            Ok(now) if now >= self.cpu_ns => self.cpu_ns = now,
-            // A clock that went back is that of another process with the same id.
-            Ok(_) => return Ok(false),
-            // The kernel has no such clock, so there is no such process.
-            Err(error) if has_left(&error) || error.raw_os_error() == Some(libc::EINVAL) => {
-                return Ok(false);
-            }
-            Err(source) => {
-                let whose = format!("process {}", self.id);
-                return Err(ProbeError::Clock { whose, source });
-            }
-        }
-        Ok(true)
+        let now = clock_ns(system, self.id)?.filter(|now| *now >= self.cpu_ns);
+        self.cpu_ns = now.unwrap_or(self.cpu_ns);
+        Ok(now.is_some())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FakeSystem;
+    use crate::{Clock, FakeSystem};
 
     fn shown(system: &FakeSystem, id: u32, parent: u32, cpu_ns: u64) {
         let stat = format!("{id} (a) S {parent} 1 1 0 -1 0 0 0 1 0 0 0 0 0 0 20 0 1 0 55 0 0\n");
