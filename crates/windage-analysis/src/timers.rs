@@ -5,6 +5,7 @@
 //! and a drain that is shorter than the timer leaves the last one out.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use windage_model::{ArmIndex, Backend, Role, TurnBlock, Warning, Window};
 use windage_record::{Delivered, LaunchEnd};
@@ -48,12 +49,15 @@ impl LaunchTimes {
         }
     }
 
+    /// From a launch's first measured load to its last reading; `None` when nothing was measured.
+    pub(crate) fn lasted(&self, launch: u32) -> Option<Duration> {
+        let (from_ns, to_ns) = self.0.get(&launch)?;
+        Some(Duration::from_nanos(to_ns.saturating_sub(*from_ns)))
+    }
+
     /// The length of a launch that is neither short nor long among those that ended.
     fn median_s(&self, ends: &[LaunchEnd]) -> Option<f64> {
-        let lasted_s = |end: &LaunchEnd| {
-            let (from_ns, to_ns) = self.0.get(&end.launch)?;
-            Some(to_ns.saturating_sub(*from_ns) as f64 / 1e9)
-        };
+        let lasted_s = |end: &LaunchEnd| Some(self.lasted(end.launch)?.as_secs_f64());
         median(ends.iter().filter_map(lasted_s).collect())
     }
 }

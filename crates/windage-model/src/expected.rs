@@ -1,5 +1,7 @@
 //! How much telemetry should arrive.
 
+use std::time::Duration;
+
 /// Expected telemetry per request; `None` for kinds that the plan leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
@@ -11,17 +13,40 @@ pub struct Expected {
     pub events_per_request: Option<f64>,
     /// Log records per request.
     pub records_per_request: Option<f64>,
+    /// Points of metrics, which come by time.
+    pub points: Option<PointsPerInterval>,
+}
+
+/// Points of metrics that are exported, or scraped, at intervals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointsPerInterval {
+    /// Points in each interval.
+    pub points: f64,
+    /// The interval, above zero.
+    pub interval: Duration,
 }
 
 impl Expected {
     /// What the plan gives, by its key.
     pub fn given(self) -> impl Iterator<Item = (&'static str, f64)> {
+        let points = self.points.map(|of| of.points);
         let all = [
             ("traces_per_request", self.traces_per_request),
             ("spans_per_request", self.spans_per_request),
             ("events_per_request", self.events_per_request),
             ("records_per_request", self.records_per_request),
+            ("points_per_interval", points),
         ];
         all.into_iter().filter_map(|(key, of)| Some((key, of?)))
+    }
+}
+
+impl PointsPerInterval {
+    /// How many points whole intervals of such a time hold. Where a timer stands when the time begins is
+    /// unknown, so a part of an interval may hold none.
+    #[must_use]
+    pub fn in_whole_intervals(self, lasted: Duration) -> f64 {
+        let intervals = lasted.as_nanos() / self.interval.as_nanos().max(1);
+        intervals as f64 * self.points
     }
 }

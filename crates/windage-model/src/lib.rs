@@ -33,7 +33,7 @@ pub use claim::{Claim, ClaimVerdict, Publication, Says};
 pub use estimate::{Difference, Interval, Method, Verdict};
 pub use event::Event;
 pub use exchanges::{ErrorCounts, Exchanges, Outlier, RATE_SHARE, StatusClasses};
-pub use expected::Expected;
+pub use expected::{Expected, PointsPerInterval};
 pub use facility::Facility;
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};

@@ -200,7 +200,8 @@ fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     if let Some(expect) = &arm.expect {
         // `{:?}` keeps the point, which makes it a TOML float.
         let given = expect.given().map(|(key, n)| (key, format!("{n:?}")));
-        out.entry("expect", inline(given));
+        let interval = expect.points.map(|of| ("interval", duration(of.interval)));
+        out.entry("expect", inline(given.chain(interval)));
     }
 }
 

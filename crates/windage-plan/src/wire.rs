@@ -312,6 +312,8 @@ pub(crate) struct Expect {
     pub(crate) spans_per_request: Option<Spanned<Scalar>>,
     pub(crate) events_per_request: Option<Spanned<Scalar>>,
     pub(crate) records_per_request: Option<Spanned<Scalar>>,
+    pub(crate) points_per_interval: Option<Spanned<Scalar>>,
+    pub(crate) interval: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -311,6 +311,11 @@ mistakes! {
         "[1.0, 0.1]" => "[1.0]";
     no_arms: "[[arm]]\nname = \"off\"\nbaseline = true\n" => "",
         "[[arm]]\nname = \"otel\"\nenv = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }\nsweep = { sampling = [1.0, 0.1] }\nexpect = { traces_per_request = \"{sampling}\" }\n" => "";
+    points_without_an_interval: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { points_per_interval = 12 }";
+    an_interval_of_nothing: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { traces_per_request = 1, interval = \"1s\" }";
+    an_interval_of_no_time: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { points_per_interval = 12, interval = \"0s\" }";
+    points_of_shared_processes: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { points_per_interval = 12, interval = \"1s\" }\ninstance = \"own\"\nswitch = [\"echo {sampling}\"]",
+        "SAMPLER_ARG = \"{sampling}\"" => "SAMPLER_ARG = \"1\"";
     name_twice: "name = \"otel\"" => "name = \"OFF\"",
         "sweep = { sampling = [1.0, 0.1] }\n" => "",
         "SAMPLER_ARG = \"{sampling}\"" => "X = \"y\"",

@@ -193,6 +193,44 @@ fn sweeps_become_arms_in_file_order() {
     assert_eq!(plan.arms[0].expect, None);
 }
 
+/// The interval is that of the exporter, or else that of the scrapes.
+#[test]
+fn points_come_at_intervals() {
+    let points = |arm: &str| {
+        let text = format!(
+            "name = 'points'\n[[service]]\nname = 'app'\ncommand = ['app', '{{listen}}']\nmetrics = '/metrics'\n\
+             [load]\nmodel = 'closed'\nrequest = 'GET http://{{app}}/'\n\
+             [[arm]]\nname = 'off'\nbaseline = true\nscrape = {{ app = '1s' }}\n[[arm]]\nname = 'metrics'\n{arm}"
+        );
+        let plan = parse(&text);
+        let points = plan.arms[2].expect.unwrap().points.unwrap();
+        (points.points, points.interval)
+    };
+    let seconds = Duration::from_secs;
+    let table = [
+        (
+            "expect = { points_per_interval = 12, interval = '5s' }",
+            (12.0, seconds(5)),
+        ),
+        (
+            "scrape = { app = '2s' }\nexpect = { points_per_interval = 36 }",
+            (36.0, seconds(2)),
+        ),
+        (
+            "scrape = { app = '2s' }\nexpect = { points_per_interval = 3, interval = '10s' }",
+            (3.0, seconds(10)),
+        ),
+        (
+            "sweep = { series = [2, 4] }\nexpect = { points_per_interval = '3 * {series}', interval = '1s' }\n\
+             env = { SERIES = '{series}' }",
+            (6.0, seconds(1)),
+        ),
+    ];
+    for (arm, expected) in table {
+        assert_eq!(points(arm), expected, "{arm}");
+    }
+}
+
 #[test]
 fn every_key_arrives() {
     let plan = parse(EVERYTHING);

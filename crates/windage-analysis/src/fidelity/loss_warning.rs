@@ -3,7 +3,7 @@
 use windage_model::{Expected, LossCause, Warning};
 
 use super::chance::by_chance;
-use super::{Fidelity, FidelityUnit, LossReason, MeasuredLoss};
+use super::{Fidelity, FidelityUnit, KindCounts, LossReason, MeasuredLoss};
 
 /// A smaller share changes no measured cost: it is shown, without a warning.
 const LOSS_THAT_MATTERS: f64 = 0.001;
@@ -21,7 +21,12 @@ pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
     }
     let matters = |of: &MeasuredLoss| of.is_above(LOSS_THAT_MATTERS);
     if fidelity.measured_loss().filter(matters).is_none() {
-        return lost_records(arm, fidelity);
+        let others = [
+            ("log records", fidelity.records),
+            ("points", fidelity.points),
+        ];
+        let mut others = others.into_iter();
+        return others.find_map(|(of, counts)| lost_others(arm, fidelity, of, counts?));
     }
     let (lost, expected) = fidelity.lost.zip(fidelity.expected)?;
     let counts = &fidelity.counts;
@@ -40,15 +45,14 @@ pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
     })
 }
 
-/// The same of log records, which no sampling leaves out.
-fn lost_records(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
-    let of = fidelity.records?;
-    let (lost, expected) = of.lost.zip(of.expected)?;
+/// The same of log records and points, which no sampling leaves out.
+fn lost_others(arm: &str, fidelity: &Fidelity, of: &str, counts: KindCounts) -> Option<Warning> {
+    let (lost, expected) = counts.lost.zip(counts.expected)?;
     (lost > STRAYS && lost > LOSS_THAT_MATTERS * expected).then(|| Warning::TelemetryLost {
         arm: arm.to_owned(),
-        of: "log records".to_owned(),
+        of: of.to_owned(),
         expected,
-        delivered: of.delivered,
+        delivered: counts.delivered,
         lost,
         reasons: None,
         reported_beyond_lost: None,
@@ -130,7 +134,7 @@ fn largest(fidelity: &Fidelity) -> LossCause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fidelity::{DeliveredCounts, InWindows, KindCounts, Loss};
+    use crate::fidelity::{DeliveredCounts, InWindows, Loss};
     use windage_model::Backend;
     use windage_record::DeliveredByProtocol;
 

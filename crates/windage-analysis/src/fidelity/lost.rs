@@ -6,24 +6,51 @@ use windage_model::{ArmIndex, Expected};
 use windage_record::Delivered;
 
 use super::FidelityOfLaunch;
+use super::of_arm::expected_points;
 use crate::compare::{Comparison, Counts, Scale, by_launch};
+use crate::records::Records;
 use crate::run::Run;
 
 /// Expected and delivered telemetry by launch.
 type OfLaunches = BTreeMap<u32, FidelityOfLaunch>;
 
-/// What a plan can expect of a request, and what arrived of it.
-type Kind = (fn(&Expected) -> Option<f64>, fn(&Delivered) -> u64);
+/// What a plan can expect of a launch, and what arrived of it.
+type Kind = (
+    fn(&Records, &Delivered) -> Option<f64>,
+    fn(&Delivered) -> u64,
+);
 
-const KINDS: [Kind; 4] = [
-    (|expected| expected.traces_per_request, |of| of.root_spans),
-    (|expected| expected.spans_per_request, |of| of.spans),
-    (|expected| expected.events_per_request, |of| of.span_events),
-    (|expected| expected.records_per_request, |of| of.log_records),
+const KINDS: [Kind; 5] = [
+    (
+        |records, of| by_request(records, of, |e| e.traces_per_request),
+        |of| of.root_spans,
+    ),
+    (
+        |records, of| by_request(records, of, |e| e.spans_per_request),
+        |of| of.spans,
+    ),
+    (
+        |records, of| by_request(records, of, |e| e.events_per_request),
+        |of| of.span_events,
+    ),
+    (
+        |records, of| by_request(records, of, |e| e.records_per_request),
+        |of| of.log_records,
+    ),
+    (expected_points, |of| of.metric_points),
 ];
 
+fn by_request(
+    records: &Records,
+    of: &Delivered,
+    per_request: fn(Expected) -> Option<f64>,
+) -> Option<f64> {
+    let expected = records.manifest.arms[of.arm.get()].expected?;
+    Some(per_request(expected)? * of.completed_requests as f64)
+}
+
 /// The share of what the plan expects of an arm that did not arrive, by launch: of traces, spans,
-/// events or log records, whichever lost most. `None` for an arm of which nothing is expected. A baseline without
+/// events, log records or points, whichever lost most. `None` for an arm of which nothing is expected. A baseline without
 /// an expectation loses nothing.
 ///
 /// What sampling leaves out by chance is part of each launch's share, in either direction.
@@ -51,22 +78,20 @@ pub(crate) fn lost(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
 }
 
 /// `None` when nothing of this kind is expected.
-fn launches(run: &Run<'_>, arm: ArmIndex, (per_request, arrived): Kind) -> Option<OfLaunches> {
-    let expected = run.records.manifest.arms[arm.get()].expected?;
-    let per_request = per_request(&expected).filter(|of_request| *of_request > 0.0)?;
+fn launches(run: &Run<'_>, arm: ArmIndex, (expected, arrived): Kind) -> Option<OfLaunches> {
     let delivered = run.records.delivered.iter().filter(|of| of.arm == arm);
-    let each = delivered.map(|of| {
-        let expected = per_request * of.completed_requests as f64;
+    let each = delivered.filter_map(|of| {
+        let expected = expected(run.records, of)?;
         let delivered = arrived(of);
-        (
+        (expected.is_finite() && expected > 0.0).then_some((
             of.launch,
             FidelityOfLaunch {
                 expected,
                 delivered,
             },
-        )
+        ))
     });
-    let each: OfLaunches = each.filter(|(_, of)| of.expected.is_finite()).collect();
+    let each: OfLaunches = each.collect();
     (!each.is_empty()).then_some(each)
 }
 
@@ -96,7 +121,9 @@ fn counted(launches: &OfLaunches) -> [u64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use windage_model::{Expected, Interval, Metric};
+    use std::time::Duration;
+
+    use windage_model::{Expected, Interval, Metric, PointsPerInterval};
     use windage_record::Delivered;
 
     use crate::{analyse, fixture};
@@ -155,6 +182,7 @@ mod tests {
             spans_per_request: Some(4.0),
             events_per_request: Some(2.0),
             records_per_request: Some(3.0),
+            points: None,
         };
         let of = |root_spans, spans, span_events, log_records| {
             let each = Delivered {
@@ -175,6 +203,25 @@ mod tests {
             0.25,
             "a surplus of another kind hides nothing"
         );
+    }
+
+    #[test]
+    fn points_are_lost_by_time() {
+        let expected = Expected {
+            points: Some(PointsPerInterval {
+                points: 4.0,
+                interval: Duration::from_millis(1),
+            }),
+            ..Expected::default()
+        };
+        let of = |metric_points| Delivered {
+            metric_points,
+            ..Delivered::default()
+        };
+        let none = lost_of(expected, &vec![of(0); 4]).unwrap();
+        assert_eq!(none.estimate, 1.0);
+        let some = lost_of(expected, &vec![of(100); 4]).unwrap();
+        assert!(some.estimate > 0.0 && some.estimate < 1.0, "{some:?}");
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub struct Fidelity {
     pub events: Option<KindCounts>,
     /// The same for log records.
     pub records: Option<KindCounts>,
+    /// The same for points of metrics, where the plan expects any: those of whole intervals, so that more may
+    /// arrive.
+    pub points: Option<KindCounts>,
     /// Bytes per span, uncompressed; `None` when no span arrived.
     pub bytes_per_span: Option<f64>,
     /// Bytes per span on the wire; `None` when no span arrived.

@@ -16,12 +16,14 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
     let launches = || records.delivered.iter().filter(move |d| d.arm == arm);
     launches().next()?;
     let mut fidelity = sum(expected, launches());
+    fidelity.points = points(records, arm, &fidelity.counts);
     if fidelity.counts.export_requests == 0
         && fidelity.counts.metric_points == 0
         && fidelity.counts.spans == 0
         && fidelity.expected.is_none()
         && fidelity.events.is_none()
         && fidelity.records.is_none()
+        && fidelity.points.is_none()
     {
         return None;
     }
@@ -36,6 +38,25 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
     fidelity.by_protocol = arrival::by_protocol(launches());
     (fidelity.by_source, fidelity.sources_left_out) = arrival::by_source(launches());
     Some(fidelity)
+}
+
+/// Points come by time, whatever is requested; `None` when the plan expects none.
+fn points(records: &Records, arm: ArmIndex, counts: &DeliveredCounts) -> Option<KindCounts> {
+    let launches = records.delivered.iter().filter(|d| d.arm == arm);
+    let expected = launches.map(|of| expected_points(records, of));
+    let expected: f64 = expected.sum::<Option<f64>>()?;
+    Some(KindCounts {
+        expected: Some(expected),
+        delivered: counts.metric_points,
+        lost: Some(expected - counts.metric_points as f64),
+    })
+}
+
+/// The points of a launch's whole intervals; `None` when the plan expects none.
+pub(super) fn expected_points(records: &Records, of: &Delivered) -> Option<f64> {
+    let points = records.manifest.arms[of.arm.get()].expected?.points?;
+    let lasted = records.launch_times.lasted(of.launch);
+    Some(points.in_whole_intervals(lasted.unwrap_or_default()))
 }
 
 /// `None` when nothing is expected.
@@ -130,7 +151,10 @@ fn per_span(bytes: u64, spans: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
     use crate::fixture;
+    use windage_model::PointsPerInterval;
     use windage_record::TraceSample;
 
     fn fidelity(expected: Expected, delivered: &[Delivered]) -> Option<Fidelity> {
@@ -236,6 +260,51 @@ mod tests {
             }
             assert_eq!(fidelity.of, FidelityUnit::Spans, "the unit stays spans");
         }
+    }
+
+    #[test]
+    fn points_are_those_of_whole_intervals() {
+        let mut run = fixture::in_turns::records_with_turns(3, 1);
+        run.manifest.arms[2].expected = Some(Expected {
+            points: Some(PointsPerInterval {
+                points: 12.0,
+                interval: Duration::from_secs(1),
+            }),
+            ..Expected::default()
+        });
+        let arrive = |run: &mut fixture::Recorded, points| {
+            for of in &mut run.delivered {
+                of.metric_points = points;
+            }
+        };
+        arrive(&mut run, 0);
+        let none = of_arm(&run.gathered(), ArmIndex(2))
+            .unwrap()
+            .points
+            .unwrap();
+        let expected = none.expected.unwrap();
+        assert!(expected > 0.0 && expected % 12.0 == 0.0, "{expected}");
+        assert_eq!(none.lost, Some(expected));
+        // Whatever comes between two intervals is a surplus.
+        arrive(&mut run, 1_000);
+        let all = of_arm(&run.gathered(), ArmIndex(2))
+            .unwrap()
+            .points
+            .unwrap();
+        assert_eq!((all.delivered, all.lost), (3_000, Some(expected - 3_000.0)));
+        let control = of_arm(&run.gathered(), ArmIndex(1));
+        assert!(
+            control.is_none_or(|of| of.points.is_none()),
+            "it expects none"
+        );
+        // A launch of which only its start is known holds no interval.
+        run.windows.clear();
+        run.turns.clear();
+        let cut = of_arm(&run.gathered(), ArmIndex(2))
+            .unwrap()
+            .points
+            .unwrap();
+        assert_eq!(cut.expected, Some(0.0));
     }
 
     #[test]

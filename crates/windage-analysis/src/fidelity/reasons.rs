@@ -110,6 +110,7 @@ mod tests {
         spans_per_request: None,
         events_per_request: None,
         records_per_request: None,
+        points: None,
     };
 
     /// A launch of a thousand requests with two spans per trace.

@@ -199,7 +199,7 @@ fn resolve(
             .and_then(|given| given.with(checker, &levels));
         // One report for a sweep is enough.
         let expect = if expectable {
-            expect_of(checker, arm, &levels)
+            expect_of(checker, arm, &levels, &scrape)
         } else {
             Ok(None)
         };

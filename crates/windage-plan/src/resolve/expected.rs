@@ -1,16 +1,22 @@
 //! `expect`: how much telemetry should arrive.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
 
-use crate::wire::Spanned;
-use windage_model::Expected;
+use windage_model::{Expected, LoadModel, PointsPerInterval};
 
 use super::checker::Checker;
-use super::file_arm::Levels;
+use super::file_arm::{FileArm, Levels};
 use crate::Problem;
 use crate::expect::{self, ExpectError};
+use crate::load::{BatchKind, Load};
+use crate::plan::ServiceName;
 use crate::problem::choices;
-use crate::wire::{self, Scalar};
+use crate::wire::{self, PlanFile, Scalar, Spanned};
+
+/// How often points can come.
+const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
 
 /// A problem was found and reported.
 pub(super) struct Reported;
@@ -20,6 +26,7 @@ pub(super) fn expect_of(
     checker: &mut Checker<'_>,
     arm: &wire::Arm,
     levels: &Levels,
+    scrape: &BTreeMap<ServiceName, Duration>,
 ) -> Result<Option<Expected>, Reported> {
     let Some(expect) = &arm.expect else {
         return Ok(None);
@@ -30,23 +37,105 @@ pub(super) fn expect_of(
         &keys.spans_per_request,
         &keys.events_per_request,
         &keys.records_per_request,
+        &keys.points_per_interval,
     ];
     if all.iter().all(|given| given.is_none()) {
         checker.report(Problem::new(
             expect.span(),
-            "`expect` needs `traces_per_request`, `spans_per_request`, `events_per_request` or `records_per_request`",
+            "`expect` needs `traces_per_request`, `spans_per_request`, `events_per_request`, `records_per_request` or \
+             `points_per_interval`",
             "empty",
         ));
         return Err(Reported);
     }
-    let [traces, spans, events, records] =
+    let [traces, spans, events, records, points] =
         all.map(|given| expected(checker, given.as_ref(), levels));
+    let interval = interval(checker, keys, scrape)?;
     Ok(Some(Expected {
         traces_per_request: traces?,
         spans_per_request: spans?,
         events_per_request: events?,
         records_per_request: records?,
+        points: points?
+            .zip(interval)
+            .map(|(points, interval)| PointsPerInterval { points, interval }),
     }))
+}
+
+/// The interval of points: as given, or else that of the arm's scrapes.
+fn interval(
+    checker: &mut Checker<'_>,
+    keys: &wire::Expect,
+    scrape: &BTreeMap<ServiceName, Duration>,
+) -> Result<Option<Duration>, Reported> {
+    let Some(points) = &keys.points_per_interval else {
+        let Some(interval) = &keys.interval else {
+            return Ok(None);
+        };
+        let message = "`interval` has no effect without `points_per_interval`";
+        checker.report(Problem::new(interval.span(), message, "of what?"));
+        return Err(Reported);
+    };
+    if keys.interval.is_some() {
+        let before = checker.problems.len();
+        let found = checker.duration(
+            "interval",
+            keys.interval.as_ref(),
+            *INTERVAL.start(),
+            INTERVAL,
+        );
+        return if checker.problems.len() > before {
+            Err(Reported)
+        } else {
+            Ok(Some(found))
+        };
+    }
+    let mut intervals = scrape.values();
+    match (intervals.next(), intervals.next()) {
+        (Some(every), None) => Ok(Some(*every)),
+        _ => {
+            let message = "`points_per_interval` needs an `interval`";
+            let problem = Problem::new(points.span(), message, "how often?");
+            checker.report(problem.help(
+                "give the interval of the exporter, as it is configured: interval = \"60s\" is the default of SDKs",
+            ));
+            Err(Reported)
+        }
+    }
+}
+
+/// Points come by time, so whose they are must not depend on which arm has load.
+pub(super) fn refuse_points(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    arms: &[FileArm],
+    load: &Load,
+) {
+    for (wire, arm) in file.arm.iter().zip(arms) {
+        let expect = wire.expect.as_ref().map(Spanned::get_ref);
+        let Some(points) = expect.and_then(|keys| keys.points_per_interval.as_ref()) else {
+            continue;
+        };
+        let shares = |of: &FileArm| {
+            let instance = &arm.arms.first()?.instance;
+            Some(of.arms.iter().filter(|of| of.instance == *instance).count())
+        };
+        let sharing: usize = arms.iter().filter_map(shares).sum();
+        let why = if !arm.agents.is_empty() {
+            "its agents are attached for a part of the time"
+        } else if load.model == LoadModel::Batch && load.batch == BatchKind::Process {
+            "its processes last for one window each"
+        } else if sharing > 1 {
+            "it shares its processes with other arms"
+        } else {
+            continue;
+        };
+        let message = format!(
+            "the arm `{}` can't expect points: {why}",
+            wire.name.get_ref()
+        );
+        checker.report(Problem::new(points.span(), message, "they come by time"));
+    }
 }
 
 fn expected(

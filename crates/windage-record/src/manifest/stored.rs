@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use windage_model::{
     ArmId, ArmIndex, BackendError, Budget, BudgetOf, Claim, Expected, LevelValue, Limit, LoadModel,
-    Metric, Order, Override, Publication, Revision, Revisions, Role, Says, Until,
+    Metric, Order, Override, PointsPerInterval, Publication, Revision, Revisions, Role, Says,
+    Until,
 };
 
 use super::{
@@ -239,6 +240,44 @@ struct StoredExpected {
     spans_per_request: Option<f64>,
     events_per_request: Option<f64>,
     records_per_request: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    points: Option<StoredPoints>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredPoints {
+    per_interval: f64,
+    interval_ns: u64,
+}
+
+impl From<Expected> for StoredExpected {
+    fn from(expected: Expected) -> Self {
+        StoredExpected {
+            traces_per_request: expected.traces_per_request,
+            spans_per_request: expected.spans_per_request,
+            events_per_request: expected.events_per_request,
+            records_per_request: expected.records_per_request,
+            points: expected.points.map(|of| StoredPoints {
+                per_interval: of.points,
+                interval_ns: u64::try_from(of.interval.as_nanos()).unwrap_or(u64::MAX),
+            }),
+        }
+    }
+}
+
+impl From<StoredExpected> for Expected {
+    fn from(stored: StoredExpected) -> Self {
+        Expected {
+            traces_per_request: stored.traces_per_request,
+            spans_per_request: stored.spans_per_request,
+            events_per_request: stored.events_per_request,
+            records_per_request: stored.records_per_request,
+            points: stored.points.map(|of| PointsPerInterval {
+                points: of.per_interval,
+                interval: Duration::from_nanos(of.interval_ns),
+            }),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -430,21 +469,7 @@ impl From<&ManifestArm> for StoredArm {
                 Role::Treatment => StoredRole::Treatment,
             },
             levels: arm.levels.iter().map(level).collect(),
-            expected: arm.expected.map(
-                |Expected {
-                     traces_per_request,
-                     spans_per_request,
-                     events_per_request,
-                     records_per_request,
-                 }| {
-                    StoredExpected {
-                        traces_per_request,
-                        spans_per_request,
-                        events_per_request,
-                        records_per_request,
-                    }
-                },
-            ),
+            expected: arm.expected.map(StoredExpected::from),
             backend: arm.backend.to_string(),
             adds_to: arm.adds_to.map(|arm| arm.0),
             agents: arm.agents.clone(),
@@ -478,12 +503,7 @@ impl TryFrom<StoredArm> for ManifestArm {
                 StoredRole::Treatment => Role::Treatment,
             },
             levels: stored.levels.into_iter().map(level).collect(),
-            expected: stored.expected.map(|e| Expected {
-                traces_per_request: e.traces_per_request,
-                spans_per_request: e.spans_per_request,
-                events_per_request: e.events_per_request,
-                records_per_request: e.records_per_request,
-            }),
+            expected: stored.expected.map(Expected::from),
             backend: stored
                 .backend
                 .parse()

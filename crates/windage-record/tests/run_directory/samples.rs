@@ -1,13 +1,14 @@
 //! Small sample runs.
 
 use std::path::Path;
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use windage_model::fixtures::{place, turn_block};
 use windage_model::{
     ArmCpu, ArmIndex, Budget, BudgetOf, Claim, CpuSource, Exchanges, Expected, LevelValue, Limit,
-    LoadModel, MachineDelta, Metric, Outlier, Override, Place, Publication, Says, StatusClasses,
-    TurnBlock, Window, WindowCpu,
+    LoadModel, MachineDelta, Metric, Outlier, Override, Place, PointsPerInterval, Publication,
+    Says, StatusClasses, TurnBlock, Window, WindowCpu,
 };
 use windage_record::{
     DesignScope, Entry, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, Placed, RunDir,
@@ -25,6 +26,10 @@ pub(crate) fn manifest() -> Manifest {
     otel.expected = Some(Expected {
         traces_per_request: Some(0.1),
         records_per_request: Some(2.5),
+        points: Some(PointsPerInterval {
+            points: 12.0,
+            interval: Duration::from_secs(60),
+        }),
         ..Expected::default()
     });
     let any = fixtures::manifest();

@@ -150,7 +150,7 @@ fn fidelity_table(analysis: &Analysis) -> Option<Table> {
 }
 
 /// Faulty backends of arms whose names do not say so, the reasons of losses, events on spans, and log
-/// records that are expected: a line for each arm that has any.
+/// records and points that are expected: a line for each arm that has any.
 fn facts(analysis: &Analysis) -> Vec<Fact> {
     let of_arms = |label: &str, say: fn(&ArmAnalysis, &Fidelity) -> Option<String>| {
         let of_arm = |arm: &ArmAnalysis| {
@@ -169,6 +169,7 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
                 .filter(|of| of.expected.is_some())
                 .map(|of| arrived(of, ""))
         }),
+        of_arms("points", |_, f| Some(points(f.points?))),
     ]
     .concat()
 }
@@ -187,6 +188,19 @@ fn arrived(of: KindCounts, place: &str) -> String {
             number::count_f64(lost)
         ),
         _ => format!("{delivered}{place}"),
+    }
+}
+
+/// More arrive than whole intervals hold, so a surplus is not worth a word.
+fn points(of: KindCounts) -> String {
+    let delivered = number::count(of.delivered);
+    let expected = number::count_f64(of.expected.unwrap_or(0.0));
+    match of.lost.filter(|lost| *lost > 0.0) {
+        Some(lost) => format!(
+            "{delivered} of at least {expected} expected, {} lost",
+            number::count_f64(lost)
+        ),
+        None => format!("{delivered}, at least {expected} expected"),
     }
 }
 

@@ -189,8 +189,8 @@ fn metrics_are_scraped_for_the_arms_that_say_so() {
     let plan = Plan {
         service: &service,
         request: "GET http://{proxy}/",
-        arms: "[[arm]]\nname = 'scraped'\nscrape = { proxy = '100ms' }\n\n\
-               [[arm]]\nname = 'in vain'\nscrape = { other = '100ms' }",
+        arms: "[[arm]]\nname = 'scraped'\nscrape = { proxy = '100ms' }\nexpect = { points_per_interval = 1 }\n\n\
+               [[arm]]\nname = 'in vain'\nscrape = { other = '100ms' }\nexpect = { points_per_interval = 1 }",
         rounds: 2,
         ..Plan::default()
     };
@@ -212,6 +212,15 @@ fn metrics_are_scraped_for_the_arms_that_say_so() {
     let expected = "# TYPE lost_total counter\nlost_total 5\n".len() as u64;
     assert!(of.body_bytes >= expected * of.export_requests, "{of:?}");
     assert!(contract::arm(&analysis, "off").fidelity.is_none());
+    let points = |arm| {
+        let fidelity = contract::arm(&analysis, arm).fidelity.as_ref().unwrap();
+        let points = fidelity.points.as_ref().unwrap();
+        (points.expected.unwrap(), points.lost.unwrap())
+    };
+    let (expected, lost) = points("scraped");
+    assert!(expected >= 8.0 && lost <= 0.0, "{expected} {lost}");
+    let (expected, lost) = points("in-vain");
+    assert!(expected >= 8.0 && lost >= expected, "{expected} {lost}");
     let reasons = analysis.under_first_load.validity.reasons.iter();
     let failed: Vec<_> = reasons.filter(|of| of.code == "scrapes_failed").collect();
     let [failed] = failed.as_slice() else {
