@@ -25,8 +25,16 @@ has() {
     esac
 }
 
+# The versions of the OpenTelemetry filter's parts, as HAProxy prints them.
+otel() {
+    echo "$features" | sed -n 's/^Built with OpenTelemetry support (\(.*\))\.*$/\1/p'
+}
+
 name() {
     if has opentelemetry; then
+        case $(otel) in
+        *"C++ version none"*) refuse "$haproxy was built with a stand-in for OpenTelemetry, which sends nothing" ;;
+        esac
         echo otel
     elif has opentracing; then
         echo ot
@@ -42,7 +50,7 @@ version() {
 why() {
     chosen=$(name)
     case $chosen in
-    otel) echo opentelemetry ;;
+    otel) echo "opentelemetry ($(otel))" ;;
     ot) echo "opentracing (HAProxy $(version) has no OpenTelemetry filter; WINDAGE_HAPROXY may name one that has)" ;;
     esac
 }

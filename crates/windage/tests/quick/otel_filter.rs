@@ -1,10 +1,14 @@
-//! HAProxy's filter for OpenTelemetry is in no registry: its configurations are checked against the
-//! documented grammar (`addons/otel/README-configuration` of HAProxy 3.4).
+//! HAProxy's filter for OpenTelemetry is in no registry: its configurations are checked against what both of
+//! its forms accept, by `addons/otel/README-configuration` of HAProxy 3.4-dev10 and `README-configuration` of
+//! haproxytech/haproxy-opentelemetry 2.3.0.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
+/// The events of both; the filter of its own has one more.
 const EVENTS: [&str; 29] = [
     "on-stream-start",
     "on-stream-stop",
@@ -57,7 +61,7 @@ fn mistake(words: &[&str]) -> Option<&'static str> {
             }
         }
         ("attribute" | "baggage", [_, _, ..]) | ("event", [_, _, _, ..]) => true,
-        // The documentation calls the description optional, and the filter demands it.
+        // The addon's documentation calls the description optional, and its code demands it.
         ("status", [code, _, ..]) => {
             ["\"ignore\"", "\"unset\"", "\"ok\"", "\"error\""].contains(code)
         }
@@ -113,12 +117,13 @@ fn every_statement_for_the_opentelemetry_filter_is_in_its_grammar() {
         };
         assert_eq!(named("scopes"), named("otel-scope"), "{name}");
         assert_eq!(named("groups"), named("otel-group"), "{name}");
-        // What a span refers to, or what is finished, was opened or extracted.
+        // What a span refers to, or what is finished, was opened or extracted. The filter of its own does not
+        // take a name that is only injected.
         let first = |keyword: &str| -> BTreeSet<&str> {
             let of = statements.iter().filter(|words| words[0] == keyword);
             of.map(|words| words[1]).collect()
         };
-        let known = &(&first("span") | &first("extract")) | &first("inject");
+        let known = &first("span") | &first("extract");
         let mut referred = named("finish");
         for words in statements.iter().filter(|words| words[0] == "span") {
             let pairs = words
@@ -136,10 +141,12 @@ fn every_statement_for_the_opentelemetry_filter_is_in_its_grammar() {
 }
 
 #[test]
-fn mistakes_of_an_earlier_version_are_found() {
+fn what_either_form_refuses_is_found() {
     for line in [
         "status \"error\"",
         "span \"exchange\" root kind server",
+        "attribute \"a\"",
+        "option noflush",
         "otel-event on-no-event",
         "rate \"10\"",
         "event \"noted\" \"host\"",
@@ -150,6 +157,45 @@ fn mistakes_of_an_earlier_version_are_found() {
         mistake(&words("status \"error\" str(\"503: no server\")")),
         None
     );
+}
+
+#[test]
+fn the_filter_is_told_from_what_haproxy_prints() {
+    let dir = tempfile::tempdir().unwrap();
+    let haproxy = dir.path().join("haproxy");
+    let ask = |verb: &str, prints: &str| {
+        fs::write(&haproxy, format!("#!/bin/sh\ncat <<'END'\n{prints}\nEND\n")).unwrap();
+        fs::set_permissions(&haproxy, fs::Permissions::from_mode(0o700)).unwrap();
+        let mut filter = Command::new("sh");
+        filter.arg(folder().join("../filter.sh")).arg(verb);
+        let output = filter.env("WINDAGE_HAPROXY", &haproxy).output().unwrap();
+        let text = if output.status.success() {
+            output.stdout
+        } else {
+            output.stderr
+        };
+        String::from_utf8(text).unwrap().trim().to_owned()
+    };
+    let filters = "Available filters :\n\t[COMP] compression\n\t[OTEL] opentelemetry";
+    let built = |of: &str| {
+        format!(
+            "HAProxy version 3.4.0 2026/10/07\nBuilt with OpenTelemetry support ({of}).\n{filters}"
+        )
+    };
+    for of in [
+        "filter version 2.3.0, C++ version 1.26.0, C Wrapper version 3.4.0-1028",
+        "C++ version 1.26.0, C Wrapper version 1.0.2-844",
+    ] {
+        assert_eq!(ask("name", &built(of)), "otel");
+        assert_eq!(ask("why", &built(of)), format!("opentelemetry ({of})"));
+    }
+    let dummy = built("filter version 2.3.0, C++ version none, C Wrapper version none");
+    assert!(ask("name", &dummy).contains("sends nothing"));
+    let older = "HAProxy version 2.6.12-1 2023/12/16\nAvailable filters :\n\t[  OT] opentracing";
+    assert_eq!(ask("name", older), "ot");
+    assert!(ask("why", older).starts_with("opentracing (HAProxy 2.6.12-1 has no"));
+    let none = ask("name", "HAProxy version 3.4.0 2026/10/07");
+    assert!(none.contains("neither"), "{none}");
 }
 
 #[test]
