@@ -1,8 +1,13 @@
 //! `cargo xtask dist`: what is distributed of a version, in `target/dist`.
 //!
-//! That is an archive with the program, its manual pages and completions, its SHA-256, and the list
-//! of everything that was compiled into the program
-//! (SBOM, CycloneDX). The program has its dependencies within it as well, for `cargo audit bin`.
+//! That is an archive with the program, its manual pages and completions; packages with the same contents;
+//! an image for containers; their SHA-256; and the list of everything that was compiled into the program
+//! (SBOM, CycloneDX). The program is static, so that it runs wherever Linux does, and has its dependencies
+//! within it as well, for `cargo audit bin`.
+
+mod check;
+mod image;
+mod packages;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +15,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{command, workspace};
+use crate::{command, debian, workspace};
 
 /// Compiled on first use.
 const TOOLS: &[&str] = &["cargo-auditable@0.7.7", "cargo-cyclonedx@0.5.9"];
@@ -21,33 +26,58 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("fish", "windage.fish"),
     ("zsh", "_windage"),
 ];
+/// Programs for it need no library of the system.
+const TARGET: &str = "x86_64-unknown-linux-musl";
+/// The variable in which tools look for the time of a build.
+const SOURCE_DATE_EPOCH: &str = "SOURCE_DATE_EPOCH";
 
-pub(crate) fn run() -> Result<ExitCode> {
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Also try what was built: in an empty root directory, installed and removed. Needs root
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let commit = Commit::of(workspace::root())?;
     let tools = workspace::install(TOOLS)?;
-    let mut auditable = Command::new(tools.join("cargo-auditable"));
-    auditable.arg("auditable").current_dir(workspace::root());
-    let windage = workspace::build_by(auditable, "crates/windage", "windage")?;
-
-    let name = format!("windage-{}-{}", env!("CARGO_PKG_VERSION"), target()?);
     let to = workspace::root().join("target/dist");
-    let folder = to.join(&name);
-    stage(&windage, &folder)?;
-    let archive = commit.pack(&folder)?;
-    let hash = hash(&archive)?;
+    let staged = Staged {
+        folder: to.join("stage"),
+        seconds: commit.seconds.clone(),
+    };
+    stage(&commit.build(&tools)?, &staged.folder)?;
+
+    let name = format!("windage-{}-{TARGET}", env!("CARGO_PKG_VERSION"));
+    let mut files = vec![commit.pack(&staged.folder, &name)?];
+    files.extend(packages::make(&staged, &to)?);
+    files.push(image::make(&staged, &to)?);
     let contents = to.join(format!("{name}.cdx.json"));
     commit.list_contents(&tools.join("cargo-cyclonedx"), &contents)?;
-    for file in [archive, hash, contents] {
-        anstream::println!("{}", file.display());
+    files.push(contents);
+    files.push(hash(&files, &to)?);
+    for file in &files {
+        let size = fs::metadata(file).map_or(0, |of| of.len()) as f64 / 1e6;
+        anstream::println!("{size:6.1} MB  {}", file.display());
+    }
+    if args.check {
+        check::all(&staged.folder, &files)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The platform that is built for, which is the one that builds.
-fn target() -> Result<String> {
-    let version = command::output(workspace::cargo().arg("-vV"))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("`cargo -vV` names no host")?.to_owned())
+/// What all forms contain.
+struct Staged {
+    folder: PathBuf,
+    /// When it was committed, in seconds since 1970.
+    seconds: String,
+}
+
+impl Staged {
+    fn epoch(&self) -> Result<u64> {
+        let seconds = self.seconds.parse();
+        seconds.with_context(|| format!("{} is no time", self.seconds))
+    }
 }
 
 /// Puts the program, its documents, manual pages and completions into a new folder.
@@ -73,20 +103,20 @@ fn stage(windage: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file's SHA-256 beside it, as `sha256sum --check` reads it.
-fn hash(file: &Path) -> Result<PathBuf> {
-    let folder = file.parent().unwrap_or(Path::new("."));
+/// Writes the SHA-256 of files of a folder, as `sha256sum --check` reads them.
+fn hash(files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let mut sum = Command::new("sha256sum");
-    sum.arg(file.file_name().unwrap_or_default());
-    let line = command::output(sum.current_dir(folder))?;
-    let to = file.with_added_extension("sha256");
-    fs::write(&to, line).with_context(|| format!("write {}", to.display()))?;
+    sum.args(files.iter().filter_map(|file| file.file_name()));
+    let lines = command::output(sum.current_dir(folder))?;
+    let to = folder.join("SHA256SUMS");
+    fs::write(&to, lines).with_context(|| format!("write {}", to.display()))?;
     Ok(to)
 }
 
 /// What is distributed, as others can check it out.
 struct Commit {
     root: PathBuf,
+    id: String,
     /// When it was made, in seconds since 1970.
     seconds: String,
 }
@@ -99,22 +129,56 @@ impl Commit {
             bail!("what is distributed is a commit; commit or remove these first:\n{changed}");
         }
         let seconds = git(&["log", "-1", "--format=%ct"])?.trim().to_owned();
+        let id = git(&["rev-parse", "HEAD"])?.trim().to_owned();
         let root = root.to_owned();
-        Ok(Commit { root, seconds })
+        Ok(Commit { root, id, seconds })
     }
 
-    /// Packs a folder. The same contents give the same bytes at any time and on any machine.
-    fn pack(&self, folder: &Path) -> Result<PathBuf> {
-        let archive = folder.with_added_extension("tar.gz");
+    /// Builds the program. Its paths do not say where it was built.
+    fn build(&self, tools: &Path) -> Result<PathBuf> {
+        debian::provide(&["musl-tools"])?;
+        let mut target = Command::new("rustup");
+        command::run(
+            target
+                .args(["target", "add", TARGET])
+                .current_dir(&self.root),
+        )?;
+        let home = PathBuf::from(command::output(
+            Command::new("sh").args(["-c", "printf %s \"${CARGO_HOME:-$HOME/.cargo}\""]),
+        )?);
+        let mut build = Command::new(tools.join("cargo-auditable"));
+        build
+            .arg("auditable")
+            .current_dir(&self.root)
+            .env("CARGO_BUILD_TARGET", TARGET)
+            .env("WINDAGE_COMMIT", &self.id)
+            .env(
+                "RUSTFLAGS",
+                format!(
+                    "--remap-path-prefix={}=cargo --remap-path-prefix={}=windage",
+                    home.display(),
+                    self.root.display()
+                ),
+            );
+        workspace::build_to_distribute(TARGET, build, "crates/windage", "windage")
+    }
+
+    /// Packs a folder under a name of its own. The same contents give the same bytes at any time and on any
+    /// machine.
+    fn pack(&self, folder: &Path, name: &str) -> Result<PathBuf> {
+        let archive = folder.with_file_name(format!("{name}.tar.gz"));
+        let parent = folder.parent().unwrap_or(Path::new("."));
+        let folder = folder.file_name().unwrap_or_default().to_string_lossy();
         let mut tar = Command::new("tar");
         tar.args("--create --format=ustar --sort=name --mode=u=rwX,go=rX".split(' '))
             .args("--owner=0 --group=0 --numeric-owner".split(' '))
             .arg(format!("--mtime=@{}", self.seconds))
+            .arg(format!("--transform=s,^{folder},{name},"))
             .args(["--use-compress-program", "gzip --no-name", "--file"])
             .arg(&archive)
             .arg("--directory")
-            .arg(folder.parent().unwrap_or(Path::new(".")))
-            .arg(folder.file_name().unwrap_or_default());
+            .arg(parent)
+            .arg(&*folder);
         command::run(&mut tar)?;
         Ok(archive)
     }
@@ -137,7 +201,7 @@ impl Commit {
         list.args(
             "cyclonedx --quiet --format json --describe binaries --spec-version 1.5".split(' '),
         )
-        .env("SOURCE_DATE_EPOCH", &self.seconds);
+        .env(SOURCE_DATE_EPOCH, &self.seconds);
         command::run(list.current_dir(copy.path()))?;
         let list = copy.path().join("crates/windage/windage_bin.cdx.json");
         let text = fs::read_to_string(&list).with_context(|| format!("read {}", list.display()))?;
@@ -163,6 +227,7 @@ mod tests {
     fn commit() -> Commit {
         Commit {
             root: PathBuf::new(),
+            id: String::new(),
             seconds: "1700000000".to_owned(),
         }
     }
@@ -170,7 +235,7 @@ mod tests {
     /// A folder with two files, made in this order.
     fn folder(names: [&str; 2], mode: u32) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().join("windage-1.2.3-here");
+        let folder = dir.path().join("stage");
         fs::create_dir(&folder).unwrap();
         for name in names {
             fs::write(folder.join(name), name).unwrap();
@@ -183,7 +248,8 @@ mod tests {
     fn equal_contents_give_the_same_archive_whose_hash_can_be_checked() {
         let (_first, first) = folder(["a", "b"], 0o600);
         let (_second, second) = folder(["b", "a"], 0o664);
-        let archives = [&first, &second].map(|folder| commit().pack(folder).unwrap());
+        let archives =
+            [&first, &second].map(|folder| commit().pack(folder, "windage-1.2.3-here").unwrap());
         let bytes = archives
             .each_ref()
             .map(|archive| fs::read(archive).unwrap());
@@ -203,7 +269,7 @@ mod tests {
         ];
         assert_eq!(lines, expected);
 
-        let sum = hash(&archives[0]).unwrap();
+        let sum = hash(&archives[..1], archives[0].parent().unwrap()).unwrap();
         let check = |sum: &Path| {
             let mut check = Command::new("sha256sum");
             check.args(["--check", "--status"]).arg(sum);
@@ -260,11 +326,7 @@ mod tests {
             "-c user.name=A -c user.email=a@localhost commit --quiet --message one --date @1600000000",
         );
         let commit = Commit::of(dir.path()).unwrap();
+        assert_eq!(commit.id.len(), 40);
         assert!(commit.seconds.parse::<u64>().unwrap() > 1_600_000_000);
-    }
-
-    #[test]
-    fn the_platform_is_known() {
-        assert!(target().unwrap().contains("linux"));
     }
 }

@@ -49,8 +49,8 @@ enum Verb {
     Test(test::Args),
     /// Checks licences and sources of all dependencies
     Deny,
-    /// Builds the archive and the list of contents (SBOM) that are distributed, in target/dist
-    Dist,
+    /// Builds what is distributed, in target/dist: archive, packages, image, list of contents (SBOM)
+    Dist(dist::Args),
     /// Builds the site of all documents, in target/site
     Docs,
     /// Builds the front end into the files that the binary embeds
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Test(args) => test::run(&args),
         Verb::Deny => deny::run(),
-        Verb::Dist => dist::run(),
+        Verb::Dist(args) => dist::run(&args),
         Verb::Docs => docs::run(),
         Verb::Web(args) => web::run(&args),
         Verb::Record(verb) => record::run(&verb),

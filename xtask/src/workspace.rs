@@ -57,12 +57,19 @@ pub(crate) fn metadata() -> Result<Value> {
 
 /// Builds a package's program for release, and returns its path.
 pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
-    build_by(cargo(), package, name)
+    build_as(cargo(), ("release", "release"), package, name)
 }
 
-/// As [`build`], by another command that takes the arguments of cargo.
-pub(crate) fn build_by(build: Command, package: &str, name: &str) -> Result<PathBuf> {
-    build_as(build, ("release", "release"), package, name)
+/// As [`build`], but what is distributed: by another command that takes the arguments of cargo and builds
+/// for this target.
+pub(crate) fn build_to_distribute(
+    target: &str,
+    build: Command,
+    package: &str,
+    name: &str,
+) -> Result<PathBuf> {
+    let folder = format!("{target}/dist");
+    build_as(build, ("dist", &folder), package, name)
 }
 
 /// Builds a package's program as the tests do, and returns its path.

@@ -15,6 +15,8 @@ impl ThreadClock {
     /// The clock of `thread`, which must not have been joined.
     pub(crate) fn of(thread: RawPthread) -> Result<ThreadClock, Errno> {
         let mut id: libc::clockid_t = 0;
+        // With musl it is a pointer.
+        let thread = thread as libc::pthread_t;
         // SAFETY: `thread` is a handle that was not joined, so its descriptor is valid, and `id` is
         // a valid place for the result.
         let code = unsafe { libc::pthread_getcpuclockid(thread, &raw mut id) };

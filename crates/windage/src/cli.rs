@@ -1,5 +1,7 @@
 //! Verbs and their help texts.
 
+use std::sync::LazyLock;
+
 use clap::{Parser, Subcommand};
 
 use crate::flags::{
@@ -15,11 +17,23 @@ use crate::verbs::load::LoadFlags;
 use crate::verbs::serve::ServeFlags;
 use crate::verbs::sink::SinkFlags;
 
+/// The version, and of what and for what the program was built; the commit is known of what is distributed.
+static BUILT: LazyLock<String> = LazyLock::new(|| {
+    let commit = option_env!("WINDAGE_COMMIT").unwrap_or("unknown");
+    let libc = match cfg!(target_env = "musl") {
+        true => "musl",
+        false => "gnu",
+    };
+    let (version, arch) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    format!("{version}\ncommit {commit}\ntarget {arch}-linux-{libc}")
+});
+
 /// Measures what telemetry costs the service it watches.
 #[derive(Debug, Parser)]
 #[command(
     name = "windage",
     version,
+    long_version = BUILT.as_str(),
     about = "Measures what telemetry costs the service it watches.",
     long_about = "Measures what telemetry costs the service it watches: throughput, latency, CPU \
         per request and memory, each with a confidence interval, and the cost of each span that \

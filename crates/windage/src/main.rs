@@ -24,6 +24,10 @@ use clap::Parser;
 
 use crate::cli::{Cli, Verb};
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut args = std::env::args();
     // Windage executes itself again for its helpers; these verbs are not for people.

@@ -1,0 +1,206 @@
+//! An image for containers as an OCI archive, written without a container engine.
+//!
+//! Format: <https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md>.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use flate2::{Compression, GzBuilder};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tar::{EntryType, Header};
+
+use super::Staged;
+
+/// Nobody's, as in other images without a shell.
+const USER: u64 = 65_532;
+/// Where runs are written: the only folder of that user.
+const WORK: &str = "work";
+
+const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+
+/// Writes the image of a static program and returns its path.
+pub(super) fn make(staged: &Staged, to: &Path) -> Result<PathBuf> {
+    let program = staged.folder.join("windage");
+    let program = std::fs::read(&program).with_context(|| format!("read {}", program.display()))?;
+    let archive = archive(&program, staged.epoch()?)?;
+    let to = to.join(format!(
+        "windage-{}-oci-amd64.tar",
+        env!("CARGO_PKG_VERSION")
+    ));
+    std::fs::write(&to, archive).with_context(|| format!("write {}", to.display()))?;
+    Ok(to)
+}
+
+/// The archive of an image with one program, made at a time in seconds since 1970.
+fn archive(program: &[u8], seconds: u64) -> Result<Vec<u8>> {
+    let layer = layer(program, seconds)?;
+    let mut zipped = GzBuilder::new().write(Vec::new(), Compression::default());
+    zipped.write_all(&layer).context("compress the layer")?;
+    let zipped = zipped.finish().context("compress the layer")?;
+    let version = env!("CARGO_PKG_VERSION");
+    let created = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds));
+    let config = json!({
+        "architecture": "amd64",
+        "os": "linux",
+        "created": created.to_string(),
+        "config": {
+            "User": format!("{USER}:{USER}"),
+            "Entrypoint": ["/usr/bin/windage"],
+            "WorkingDir": format!("/{WORK}"),
+            "Env": ["PATH=/usr/bin", format!("HOME=/{WORK}")],
+        },
+        "rootfs": { "type": "layers", "diff_ids": [digest(&layer)] },
+    });
+    let config = serde_json::to_vec(&config)?;
+    let manifest = serde_json::to_vec(&json!({
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": descriptor(CONFIG, &config),
+        "layers": [descriptor(LAYER, &zipped)],
+        "annotations": {
+            "org.opencontainers.image.title": "windage",
+            "org.opencontainers.image.version": version,
+            "org.opencontainers.image.licenses": "Apache-2.0",
+        },
+    }))?;
+    let mut described = descriptor(MANIFEST, &manifest);
+    described["platform"] = json!({ "architecture": "amd64", "os": "linux" });
+    // By the second name containerd's `ctr images import` calls the image.
+    described["annotations"] = json!({
+        "org.opencontainers.image.ref.name": version,
+        "io.containerd.image.name": format!("localhost/windage:{version}"),
+    });
+    let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [described] });
+
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut put = |path: &str, data: &[u8]| append(&mut tar, path, (0o644, 0), data, seconds);
+    put("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
+    put("index.json", &serde_json::to_vec(&index)?)?;
+    for blob in [&manifest, &config, &zipped] {
+        let digest = digest(blob);
+        put(&format!("blobs/{}", digest.replace(':', "/")), blob)?;
+    }
+    tar.into_inner().context("end the archive")
+}
+
+/// What is in the container: the program, a folder for runs, and one for temporary files.
+fn layer(program: &[u8], seconds: u64) -> Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (path, mode, user) in [
+        ("tmp/", 0o1777, 0),
+        ("usr/", 0o755, 0),
+        ("usr/bin/", 0o755, 0),
+        (&format!("{WORK}/"), 0o755, USER),
+    ] {
+        append(&mut tar, path, (mode, user), &[], seconds)?;
+    }
+    append(&mut tar, "usr/bin/windage", (0o755, 0), program, seconds)?;
+    tar.into_inner().context("end the layer")
+}
+
+/// Adds a file, or a folder if the path ends with a slash.
+fn append(
+    tar: &mut tar::Builder<Vec<u8>>,
+    path: &str,
+    (mode, user): (u32, u64),
+    data: &[u8],
+    seconds: u64,
+) -> Result<()> {
+    let mut header = Header::new_ustar();
+    header.set_entry_type(match path.ends_with('/') {
+        true => EntryType::Directory,
+        false => EntryType::Regular,
+    });
+    header.set_mode(mode);
+    header.set_uid(user);
+    header.set_gid(user);
+    header.set_mtime(seconds);
+    header.set_size(data.len() as u64);
+    tar.append_data(&mut header, path, data)
+        .with_context(|| format!("add {path} to the image"))
+}
+
+fn descriptor(media_type: &str, blob: &[u8]) -> Value {
+    json!({ "mediaType": media_type, "digest": digest(blob), "size": blob.len() })
+}
+
+fn digest(blob: &[u8]) -> String {
+    let hash = Sha256::digest(blob);
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    type Files = BTreeMap<String, (u32, u64, Vec<u8>)>;
+
+    /// Mode, owner and contents by path.
+    fn unpacked(archive: &[u8]) -> Files {
+        let mut files = Files::new();
+        for entry in tar::Archive::new(archive).entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let path = entry.path().unwrap().display().to_string();
+            let (mode, owner) = (
+                entry.header().mode().unwrap(),
+                entry.header().uid().unwrap(),
+            );
+            let mut data = Vec::new();
+            entry.read_to_end(&mut data).unwrap();
+            files.insert(path, (mode, owner, data));
+        }
+        files
+    }
+
+    /// What a descriptor names, if its digest and size are right.
+    fn blob(files: &Files, descriptor: &Value) -> Vec<u8> {
+        let of = descriptor["digest"].as_str().unwrap();
+        let (_, _, data) = &files[&format!("blobs/{}", of.replace(':', "/"))];
+        assert_eq!(digest(data), of);
+        assert_eq!(descriptor["size"], data.len());
+        data.clone()
+    }
+
+    #[test]
+    fn every_digest_leads_to_its_blob_and_the_layer_has_the_program() {
+        let image = archive(b"a program", 1_700_000_000).unwrap();
+        let files = unpacked(&image);
+        assert_eq!(files["oci-layout"].2, br#"{"imageLayoutVersion":"1.0.0"}"#);
+        let index: Value = serde_json::from_slice(&files["index.json"].2).unwrap();
+        let manifest = blob(&files, &index["manifests"][0]);
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let config: Value = serde_json::from_slice(&blob(&files, &manifest["config"])).unwrap();
+        assert_eq!(config["config"]["User"], "65532:65532");
+        assert_eq!(config["created"], "2023-11-14T22:13:20Z");
+        assert_eq!(files.len(), 5, "index, layout, and three blobs");
+
+        let zipped = blob(&files, &manifest["layers"][0]);
+        let mut layer = Vec::new();
+        GzDecoder::new(&zipped[..]).read_to_end(&mut layer).unwrap();
+        assert_eq!(config["rootfs"]["diff_ids"][0], digest(&layer));
+        let inside = unpacked(&layer);
+        let program = (0o755, 0, b"a program".to_vec());
+        assert_eq!(inside["usr/bin/windage"], program);
+        assert_eq!(inside["tmp/"].0, 0o1777);
+        assert_eq!(inside["work/"], (0o755, USER, Vec::new()));
+    }
+
+    #[test]
+    fn the_same_program_gives_the_same_image() {
+        let images = [(); 2].map(|()| archive(b"a program", 1_700_000_000).unwrap());
+        assert!(images[0] == images[1]);
+        assert!(images[0] != archive(b"another one", 1_700_000_000).unwrap());
+    }
+}
