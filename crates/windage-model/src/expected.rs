@@ -42,11 +42,13 @@ impl Expected {
 }
 
 impl PointsPerInterval {
-    /// How many points whole intervals of such a time hold. Where a timer stands when the time begins is
-    /// unknown, so a part of an interval may hold none.
+    /// How many points such a time brings at least: those of its whole intervals, because where a timer
+    /// stands when the time begins is unknown; with one interval in twenty taken off, because many
+    /// exporters wait for an interval after each export.
     #[must_use]
-    pub fn in_whole_intervals(self, lasted: Duration) -> f64 {
-        let intervals = lasted.as_nanos() / self.interval.as_nanos().max(1);
+    pub fn at_least_in(self, lasted: Duration) -> f64 {
+        let interval = self.interval.mul_f64(20.0 / 19.0);
+        let intervals = lasted.as_nanos() / interval.as_nanos().max(1);
         intervals as f64 * self.points
     }
 }

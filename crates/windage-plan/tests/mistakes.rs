@@ -314,6 +314,8 @@ mistakes! {
     points_without_an_interval: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { points_per_interval = 12 }";
     an_interval_of_nothing: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { traces_per_request = 1, interval = \"1s\" }";
     an_interval_of_no_time: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { points_per_interval = 12, interval = \"0s\" }";
+    points_of_an_arm_that_may_be_dead: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { points_per_interval = 12, interval = \"1s\" }",
+        "[design]\n" => "[design]\non_death = \"continue\"\n";
     points_of_shared_processes: "expect = { traces_per_request = \"{sampling}\" }" => "expect = { points_per_interval = 12, interval = \"1s\" }\ninstance = \"own\"\nswitch = [\"echo {sampling}\"]",
         "SAMPLER_ARG = \"{sampling}\"" => "SAMPLER_ARG = \"1\"";
     name_twice: "name = \"otel\"" => "name = \"OFF\"",

@@ -149,7 +149,7 @@ fn allowed() -> impl Strategy<Value = String> {
                  [load]\nmodel = 'open'\nrate = '{rate_per_s}/s'\nrequest = 'GET http://{{app}}/'\n\
                  [[arm]]\nname = 'off'\nbaseline = true\n\
                  [[arm]]\nname = 'on'\nsweep = {{ n = [{levels}], mode = [{texts}] }}\n\
-                 env = {{ N = '{{n}}', MODE = '{{mode}}' }}\nexpect = {{ spans_per_request = '{{n}} * 0.5' }}\n\
+                 env = {{ N = '{{n}}', MODE = '{{mode}}' }}\nexpect = {{ spans_per_request = '{{n}} * 0.5', points_per_interval = 3, interval = '2s' }}\n\
                  [design]\nwindow = '{window_us}us'\nseed = {}\n{stop}\n",
                 seed.unsigned_abs() / 2
             )

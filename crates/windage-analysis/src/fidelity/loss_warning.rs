@@ -21,12 +21,14 @@ pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
     }
     let matters = |of: &MeasuredLoss| of.is_above(LOSS_THAT_MATTERS);
     if fidelity.measured_loss().filter(matters).is_none() {
+        // Readiness checks and scrapes may be logged; points they add none.
         let others = [
-            ("log records", fidelity.records),
-            ("points", fidelity.points),
+            ("log records", fidelity.records, STRAYS),
+            ("points", fidelity.points, 0.0),
         ];
         let mut others = others.into_iter();
-        return others.find_map(|(of, counts)| lost_others(arm, fidelity, of, counts?));
+        return others
+            .find_map(|(of, counts, strays)| lost_others(arm, fidelity, of, counts?, strays));
     }
     let (lost, expected) = fidelity.lost.zip(fidelity.expected)?;
     let counts = &fidelity.counts;
@@ -46,9 +48,15 @@ pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
 }
 
 /// The same of log records and points, which no sampling leaves out.
-fn lost_others(arm: &str, fidelity: &Fidelity, of: &str, counts: KindCounts) -> Option<Warning> {
+fn lost_others(
+    arm: &str,
+    fidelity: &Fidelity,
+    of: &str,
+    counts: KindCounts,
+    strays: f64,
+) -> Option<Warning> {
     let (lost, expected) = counts.lost.zip(counts.expected)?;
-    (lost > STRAYS && lost > LOSS_THAT_MATTERS * expected).then(|| Warning::TelemetryLost {
+    (lost > strays && lost > LOSS_THAT_MATTERS * expected).then(|| Warning::TelemetryLost {
         arm: arm.to_owned(),
         of: of.to_owned(),
         expected,
@@ -252,6 +260,15 @@ mod tests {
             ..lossy()
         };
         let is_warned = |of: &Fidelity| warning("otel", of).is_some();
+        let mut of_points = lost(5.0);
+        of_points.points = of_points.records.take().map(|of| KindCounts {
+            expected: Some(10.0),
+            ..of
+        });
+        let Some(Warning::TelemetryLost { of, .. }) = warning("otel", &of_points) else {
+            panic!("no warning of points")
+        };
+        assert_eq!(of, "points");
         assert!(is_warned(&lost(30.0)));
         assert!(!is_warned(&lost(15.0)) && !is_warned(&lost(-30.0)));
         let faulty = Fidelity {

@@ -17,27 +17,30 @@ type OfLaunches = BTreeMap<u32, FidelityOfLaunch>;
 /// What a plan can expect of a launch, and what arrived of it.
 type Kind = (
     fn(&Records, &Delivered) -> Option<f64>,
-    fn(&Delivered) -> u64,
+    fn(&Delivered, f64) -> u64,
 );
 
 const KINDS: [Kind; 5] = [
     (
         |records, of| by_request(records, of, |e| e.traces_per_request),
-        |of| of.root_spans,
+        |of, _| of.root_spans,
     ),
     (
         |records, of| by_request(records, of, |e| e.spans_per_request),
-        |of| of.spans,
+        |of, _| of.spans,
     ),
     (
         |records, of| by_request(records, of, |e| e.events_per_request),
-        |of| of.span_events,
+        |of, _| of.span_events,
     ),
     (
         |records, of| by_request(records, of, |e| e.records_per_request),
-        |of| of.log_records,
+        |of, _| of.log_records,
     ),
-    (expected_points, |of| of.metric_points),
+    // At least so many points: more are no gain.
+    (expected_points, |of, least| {
+        of.metric_points.min(least as u64)
+    }),
 ];
 
 fn by_request(
@@ -82,7 +85,7 @@ fn launches(run: &Run<'_>, arm: ArmIndex, (expected, arrived): Kind) -> Option<O
     let delivered = run.records.delivered.iter().filter(|of| of.arm == arm);
     let each = delivered.filter_map(|of| {
         let expected = expected(run.records, of)?;
-        let delivered = arrived(of);
+        let delivered = arrived(of, expected);
         (expected.is_finite() && expected > 0.0).then_some((
             of.launch,
             FidelityOfLaunch {
@@ -220,8 +223,10 @@ mod tests {
         };
         let none = lost_of(expected, &vec![of(0); 4]).unwrap();
         assert_eq!(none.estimate, 1.0);
-        let some = lost_of(expected, &vec![of(100); 4]).unwrap();
-        assert!(some.estimate > 0.0 && some.estimate < 1.0, "{some:?}");
+        let all = lost_of(expected, &vec![of(1_000_000); 4]).unwrap();
+        assert_eq!(all.estimate, 0.0, "more are no gain: {all:?}");
+        let half = lost_of(expected, &[of(0), of(1_000_000), of(0), of(1_000_000)]).unwrap();
+        assert!((half.estimate - 0.5).abs() < 1e-9, "{half:?}");
     }
 
     #[test]

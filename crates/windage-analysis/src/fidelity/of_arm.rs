@@ -40,23 +40,27 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
     Some(fidelity)
 }
 
-/// Points come by time, whatever is requested; `None` when the plan expects none.
+/// Points come by time, whatever is requested; `None` when the plan expects none. What came beyond the
+/// least in one launch makes up for no loss in another.
 fn points(records: &Records, arm: ArmIndex, counts: &DeliveredCounts) -> Option<KindCounts> {
-    let launches = records.delivered.iter().filter(|d| d.arm == arm);
-    let expected = launches.map(|of| expected_points(records, of));
-    let expected: f64 = expected.sum::<Option<f64>>()?;
+    let (mut expected, mut lost) = (0.0, 0.0);
+    for of in records.delivered.iter().filter(|d| d.arm == arm) {
+        let least = expected_points(records, of)?;
+        expected += least;
+        lost += (least - of.metric_points as f64).max(0.0);
+    }
     Some(KindCounts {
         expected: Some(expected),
         delivered: counts.metric_points,
-        lost: Some(expected - counts.metric_points as f64),
+        lost: Some(lost),
     })
 }
 
-/// The points of a launch's whole intervals; `None` when the plan expects none.
+/// The points that a launch should have brought at least; `None` when the plan expects none.
 pub(super) fn expected_points(records: &Records, of: &Delivered) -> Option<f64> {
     let points = records.manifest.arms[of.arm.get()].expected?.points?;
     let lasted = records.launch_times.lasted(of.launch);
-    Some(points.in_whole_intervals(lasted.unwrap_or_default()))
+    Some(points.at_least_in(lasted.unwrap_or_default()))
 }
 
 /// `None` when nothing is expected.
@@ -263,8 +267,9 @@ mod tests {
     }
 
     #[test]
-    fn points_are_those_of_whole_intervals() {
+    fn points_are_those_of_whole_intervals_at_least() {
         let mut run = fixture::in_turns::records_with_turns(3, 1);
+        run.windows.clear();
         run.manifest.arms[2].expected = Some(Expected {
             points: Some(PointsPerInterval {
                 points: 12.0,
@@ -272,39 +277,36 @@ mod tests {
             }),
             ..Expected::default()
         });
-        let arrive = |run: &mut fixture::Recorded, points| {
+        let points = |run: &fixture::Recorded| {
+            let of = of_arm(&run.gathered(), ArmIndex(2)).unwrap().points;
+            let of = of.unwrap();
+            (of.expected.unwrap(), of.delivered, of.lost.unwrap())
+        };
+        let arrive = |run: &mut fixture::Recorded, points: [u64; 3]| {
             for of in &mut run.delivered {
-                of.metric_points = points;
+                of.metric_points = points[of.launch as usize];
             }
         };
-        arrive(&mut run, 0);
-        let none = of_arm(&run.gathered(), ArmIndex(2))
-            .unwrap()
-            .points
-            .unwrap();
-        let expected = none.expected.unwrap();
-        assert!(expected > 0.0 && expected % 12.0 == 0.0, "{expected}");
-        assert_eq!(none.lost, Some(expected));
-        // Whatever comes between two intervals is a surplus.
-        arrive(&mut run, 1_000);
-        let all = of_arm(&run.gathered(), ArmIndex(2))
-            .unwrap()
-            .points
-            .unwrap();
-        assert_eq!((all.delivered, all.lost), (3_000, Some(expected - 3_000.0)));
+        // Six blocks of a second and a drain of two; a twentieth of that is taken off.
+        let least = 3.0 * 7.0 * 12.0;
+        arrive(&mut run, [0; 3]);
+        assert_eq!(points(&run), (least, 0, least));
+        arrive(&mut run, [1_000; 3]);
+        assert_eq!(points(&run), (least, 3_000, 0.0), "a surplus");
+        arrive(&mut run, [1_000, 12, 1_000]);
+        let (_, _, lost) = points(&run);
+        assert!(
+            lost > 0.0 && lost < least / 2.0,
+            "a surplus hides no loss: {lost}"
+        );
         let control = of_arm(&run.gathered(), ArmIndex(1));
         assert!(
             control.is_none_or(|of| of.points.is_none()),
             "it expects none"
         );
         // A launch of which only its start is known holds no interval.
-        run.windows.clear();
         run.turns.clear();
-        let cut = of_arm(&run.gathered(), ArmIndex(2))
-            .unwrap()
-            .points
-            .unwrap();
-        assert_eq!(cut.expected, Some(0.0));
+        assert_eq!(points(&run).0, 0.0);
     }
 
     #[test]

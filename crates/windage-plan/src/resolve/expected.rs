@@ -7,11 +7,11 @@ use std::time::Duration;
 use windage_model::{Expected, LoadModel, PointsPerInterval};
 
 use super::checker::Checker;
-use super::file_arm::{FileArm, Levels};
+use super::file_arm::{FileArm, Levels, is_baseline};
 use crate::Problem;
 use crate::expect::{self, ExpectError};
 use crate::load::{BatchKind, Load};
-use crate::plan::ServiceName;
+use crate::plan::{OnDeath, ServiceName};
 use crate::problem::choices;
 use crate::wire::{self, PlanFile, Scalar, Spanned};
 
@@ -104,30 +104,33 @@ fn interval(
     }
 }
 
-/// Points come by time, so whose they are must not depend on which arm has load.
+/// Points come by time, so whose they are must not depend on which arm has load, and how long they come must
+/// be known.
 pub(super) fn refuse_points(
     checker: &mut Checker<'_>,
     file: &PlanFile,
     arms: &[FileArm],
     load: &Load,
+    on_death: OnDeath,
 ) {
+    let is_attached = |of: &wire::Service| of.attach.is_some();
+    let why_no_arm = if arms.iter().any(|arm| !arm.agents.is_empty()) {
+        Some("agents are attached and detached in between")
+    } else if load.model == LoadModel::Batch && load.batch == BatchKind::Process {
+        Some("its processes last for one window each")
+    } else if file.service.iter().any(is_attached) {
+        Some("all arms share a service that is attached to")
+    } else if on_death == OnDeath::Continue {
+        Some("with `on_death = \"continue\"` an arm may be dead for a part of the time")
+    } else {
+        None
+    };
     for (wire, arm) in file.arm.iter().zip(arms) {
         let expect = wire.expect.as_ref().map(Spanned::get_ref);
         let Some(points) = expect.and_then(|keys| keys.points_per_interval.as_ref()) else {
             continue;
         };
-        let shares = |of: &FileArm| {
-            let instance = &arm.arms.first()?.instance;
-            Some(of.arms.iter().filter(|of| of.instance == *instance).count())
-        };
-        let sharing: usize = arms.iter().filter_map(shares).sum();
-        let why = if !arm.agents.is_empty() {
-            "its agents are attached for a part of the time"
-        } else if load.model == LoadModel::Batch && load.batch == BatchKind::Process {
-            "its processes last for one window each"
-        } else if sharing > 1 {
-            "it shares its processes with other arms"
-        } else {
+        let Some(why) = why_no_arm.or_else(|| shares(wire, arm, arms)) else {
             continue;
         };
         let message = format!(
@@ -136,6 +139,15 @@ pub(super) fn refuse_points(
         );
         checker.report(Problem::new(points.span(), message, "they come by time"));
     }
+}
+
+/// Whether other arms have the same processes; the control has those of a baseline that names an instance.
+fn shares(wire: &wire::Arm, arm: &FileArm, arms: &[FileArm]) -> Option<&'static str> {
+    let instance = &arm.arms.first()?.instance;
+    let all = arms.iter().flat_map(|of| &of.arms);
+    let same = all.filter(|of| of.instance == *instance).count();
+    let has_the_control = is_baseline(wire) && wire.instance.is_some();
+    (same > 1 || has_the_control).then_some("it shares its processes with other arms")
 }
 
 fn expected(

@@ -84,7 +84,7 @@ pub(crate) fn resolve(
     let sink = sink::resolve(&mut checker, file, receives);
     instance::settle(&checker, &mut arms, &services);
     instance::check(&mut checker, file, &arms, &services, &load);
-    expected::refuse_points(&mut checker, file, &arms, &load);
+    expected::refuse_points(&mut checker, file, &arms, &load, design.on_death);
     if !checker.problems.is_empty() {
         return Err(checker.problems);
     }

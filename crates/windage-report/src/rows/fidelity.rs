@@ -28,11 +28,11 @@ pub(super) fn fidelity_tables(analysis: &Analysis) -> Vec<Table> {
     }
 }
 
-/// Points of metrics; `None` if none arrived.
+/// Points of metrics; `None` if none arrived or were expected.
 fn metrics_table(analysis: &Analysis) -> Option<Table> {
     let counts = |arm: &ArmAnalysis| {
         let of = arm.fidelity.as_ref()?;
-        (of.counts.metric_points > 0).then(|| carried(of))
+        (of.counts.metric_points > 0 || of.points.is_some()).then(|| carried(of))
     };
     analysis.arms.iter().find_map(counts)?;
     let cells = |arm: &ArmAnalysis| {
@@ -191,16 +191,20 @@ fn arrived(of: KindCounts, place: &str) -> String {
     }
 }
 
-/// More arrive than whole intervals hold, so a surplus is not worth a word.
+/// The least is what whole intervals bring.
 fn points(of: KindCounts) -> String {
     let delivered = number::count(of.delivered);
-    let expected = number::count_f64(of.expected.unwrap_or(0.0));
+    let least = of.expected.unwrap_or(0.0);
+    if least <= 0.0 {
+        return format!("{delivered}; no launch lasted for a whole interval");
+    }
+    let least = number::count_f64(least);
     match of.lost.filter(|lost| *lost > 0.0) {
         Some(lost) => format!(
-            "{delivered} of at least {expected} expected, {} lost",
+            "{delivered} of at least {least} expected, {} lost",
             number::count_f64(lost)
         ),
-        None => format!("{delivered}, at least {expected} expected"),
+        None => format!("{delivered}, at least {least} expected"),
     }
 }
 
