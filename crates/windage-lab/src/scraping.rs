@@ -134,12 +134,7 @@ impl Scraped {
         delivered.metric_points += of.metric_points;
         let mut protocols = delivered.by_protocol.iter_mut();
         match protocols.find(|known| known.protocol == PROTOCOL) {
-            Some(known) => {
-                known.export_requests += of.export_requests;
-                known.metric_points += of.metric_points;
-                known.wire_bytes += of.wire_bytes;
-                known.body_bytes += of.body_bytes;
-            }
+            Some(known) => known.add(&of),
             None if of.export_requests > 0 => delivered.by_protocol.push(of),
             None => {}
         }

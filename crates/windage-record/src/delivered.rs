@@ -97,6 +97,23 @@ pub struct DeliveredByProtocol {
     pub body_bytes: u64,
 }
 
+impl DeliveredByProtocol {
+    /// Adds what arrived by the same protocol at another time. Sums saturate.
+    pub fn add(&mut self, more: &DeliveredByProtocol) {
+        let sums = [
+            (&mut self.export_requests, more.export_requests),
+            (&mut self.spans, more.spans),
+            (&mut self.metric_points, more.metric_points),
+            (&mut self.log_records, more.log_records),
+            (&mut self.wire_bytes, more.wire_bytes),
+            (&mut self.body_bytes, more.body_bytes),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
 /// What one service and instrumentation scope sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveredSource {

@@ -85,16 +85,11 @@ pub(super) fn by_protocol<'a>(
 ) -> Vec<DeliveredByProtocol> {
     let mut sums: BTreeMap<&str, DeliveredByProtocol> = BTreeMap::new();
     for of in launches.flat_map(|launch| &launch.by_protocol) {
-        let sum = sums.entry(&of.protocol).or_default();
-        *sum = DeliveredByProtocol {
+        let first = || DeliveredByProtocol {
             protocol: of.protocol.clone(),
-            export_requests: sum.export_requests.saturating_add(of.export_requests),
-            spans: sum.spans.saturating_add(of.spans),
-            metric_points: sum.metric_points.saturating_add(of.metric_points),
-            log_records: sum.log_records.saturating_add(of.log_records),
-            wire_bytes: sum.wire_bytes.saturating_add(of.wire_bytes),
-            body_bytes: sum.body_bytes.saturating_add(of.body_bytes),
+            ..DeliveredByProtocol::default()
         };
+        sums.entry(&of.protocol).or_insert_with(first).add(of);
     }
     sums.into_values().collect()
 }
