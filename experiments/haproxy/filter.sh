@@ -50,7 +50,10 @@ version() {
 why() {
     chosen=$(name)
     case $chosen in
-    otel) echo "opentelemetry ($(otel))" ;;
+    otel)
+        versions=$(otel)
+        echo "opentelemetry${versions:+ ($versions)}"
+        ;;
     ot) echo "opentracing (HAProxy $(version) has no OpenTelemetry filter; WINDAGE_HAPROXY may name one that has)" ;;
     esac
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The events of both; the filter of its own has one more.
+/// The events of both; the standalone filter has one more.
 const EVENTS: [&str; 29] = [
     "on-stream-start",
     "on-stream-stop",
@@ -117,8 +117,8 @@ fn every_statement_for_the_opentelemetry_filter_is_in_its_grammar() {
         };
         assert_eq!(named("scopes"), named("otel-scope"), "{name}");
         assert_eq!(named("groups"), named("otel-group"), "{name}");
-        // What a span refers to, or what is finished, was opened or extracted. The filter of its own does not
-        // take a name that is only injected.
+        // What a span refers to, or what is finished, was opened or extracted. The standalone filter does not take
+        // a name that is only injected.
         let first = |keyword: &str| -> BTreeSet<&str> {
             let of = statements.iter().filter(|words| words[0] == keyword);
             of.map(|words| words[1]).collect()
@@ -163,9 +163,11 @@ fn what_either_form_refuses_is_found() {
 fn the_filter_is_told_from_what_haproxy_prints() {
     let dir = tempfile::tempdir().unwrap();
     let haproxy = dir.path().join("haproxy");
+    let says = dir.path().join("says");
+    fs::write(&haproxy, format!("#!/bin/sh\ncat {}\n", says.display())).unwrap();
+    fs::set_permissions(&haproxy, fs::Permissions::from_mode(0o700)).unwrap();
     let ask = |verb: &str, prints: &str| {
-        fs::write(&haproxy, format!("#!/bin/sh\ncat <<'END'\n{prints}\nEND\n")).unwrap();
-        fs::set_permissions(&haproxy, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::write(&says, prints).unwrap();
         let mut filter = Command::new("sh");
         filter.arg(folder().join("../filter.sh")).arg(verb);
         let output = filter.env("WINDAGE_HAPROXY", &haproxy).output().unwrap();
@@ -194,6 +196,11 @@ fn the_filter_is_told_from_what_haproxy_prints() {
     let older = "HAProxy version 2.6.12-1 2023/12/16\nAvailable filters :\n\t[  OT] opentracing";
     assert_eq!(ask("name", older), "ot");
     assert!(ask("why", older).starts_with("opentracing (HAProxy 2.6.12-1 has no"));
+    assert_eq!(
+        ask("why", filters),
+        "opentelemetry",
+        "it does not say its version"
+    );
     let none = ask("name", "HAProxy version 3.4.0 2026/10/07");
     assert!(none.contains("neither"), "{none}");
 }
