@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what is distributed of a version, in `target/dist`.
+//! `cargo xtask dist`: what is distributed of a version, in `target/distributed`.
 //!
 //! That is an archive with the program, its manual pages and completions; packages with the same contents;
 //! an image for containers; their SHA-256; and the list of everything that was compiled into the program
@@ -41,12 +41,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let commit = Commit::of(workspace::root())?;
     let tools = workspace::install(TOOLS)?;
-    let to = workspace::root().join("target/dist");
+    let to = workspace::root().join("target/distributed");
     let staged = Staged {
         folder: to.join("stage"),
         seconds: commit.seconds.clone(),
     };
-    stage(&commit.build(&tools)?, &staged.folder)?;
+    let program = commit.build(&tools)?;
+    if to.exists() {
+        fs::remove_dir_all(&to).with_context(|| format!("remove {}", to.display()))?;
+    }
+    stage(&program, &staged.folder)?;
+    staged.settle()?;
 
     let name = format!("windage-{}-{TARGET}", env!("CARGO_PKG_VERSION"));
     let mut files = vec![commit.pack(&staged.folder, &name)?];
@@ -77,6 +82,15 @@ impl Staged {
     fn epoch(&self) -> Result<u64> {
         let seconds = self.seconds.parse();
         seconds.with_context(|| format!("{} is no time", self.seconds))
+    }
+
+    /// Modes and times that do not depend on who builds, and when.
+    fn settle(&self) -> Result<()> {
+        let mut modes = Command::new("chmod");
+        command::run(modes.args(["-R", "u=rwX,go=rX"]).arg(&self.folder))?;
+        let mut times = Command::new("find");
+        times.arg(&self.folder).args(["-exec", "touch", "--date"]);
+        command::run(times.arg(format!("@{}", self.seconds)).args(["{}", "+"]))
     }
 }
 
@@ -146,20 +160,15 @@ impl Commit {
         let home = PathBuf::from(command::output(
             Command::new("sh").args(["-c", "printf %s \"${CARGO_HOME:-$HOME/.cargo}\""]),
         )?);
+        let flags = [(&home, "cargo"), (&self.root, "windage")]
+            .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()));
         let mut build = Command::new(tools.join("cargo-auditable"));
         build
             .arg("auditable")
             .current_dir(&self.root)
             .env("CARGO_BUILD_TARGET", TARGET)
             .env("WINDAGE_COMMIT", &self.id)
-            .env(
-                "RUSTFLAGS",
-                format!(
-                    "--remap-path-prefix={}=cargo --remap-path-prefix={}=windage",
-                    home.display(),
-                    self.root.display()
-                ),
-            );
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
         workspace::build_to_distribute(TARGET, build, "crates/windage", "windage")
     }
 
@@ -201,7 +210,8 @@ impl Commit {
         list.args(
             "cyclonedx --quiet --format json --describe binaries --spec-version 1.5".split(' '),
         )
-        .env(SOURCE_DATE_EPOCH, &self.seconds);
+        .env(SOURCE_DATE_EPOCH, &self.seconds)
+        .args(["--target", TARGET]);
         command::run(list.current_dir(copy.path()))?;
         let list = copy.path().join("crates/windage/windage_bin.cdx.json");
         let text = fs::read_to_string(&list).with_context(|| format!("read {}", list.display()))?;

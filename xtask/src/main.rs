@@ -49,7 +49,7 @@ enum Verb {
     Test(test::Args),
     /// Checks licences and sources of all dependencies
     Deny,
-    /// Builds what is distributed, in target/dist: archive, packages, image, list of contents (SBOM)
+    /// Builds what is distributed, in target/distributed: archive, packages, image, list of contents (SBOM)
     Dist(dist::Args),
     /// Builds the site of all documents, in target/site
     Docs,

@@ -11,7 +11,7 @@ use crate::{command, debian};
 
 /// In bytes; more would take long to fetch in CI.
 const LARGEST: u64 = 25_000_000;
-/// Nobody's.
+/// Root, and a user without an account.
 const USERS: [&str; 2] = ["0:0", "65534:65534"];
 
 /// Runs the program where there is nothing else, and installs and removes the packages.
@@ -91,10 +91,11 @@ fn installs_deb(package: &Path) -> Result<()> {
             path.display()
         );
     }
-    command::run(Command::new("dpkg").arg("--install").arg(package))?;
+    let is_installed = command::run(Command::new("dpkg").arg("--install").arg(package));
     let missing = installed.iter().find(|path| !path.exists()).cloned();
     let version = command::output(Command::new("/usr/bin/windage").arg("--version"));
     command::run(Command::new("dpkg").args(["--purge", "windage"]))?;
+    is_installed?;
     if let Some(path) = missing {
         bail!("the package did not install {}", path.display());
     }
@@ -129,9 +130,17 @@ fn installs_rpm(package: &Path) -> Result<()> {
 fn is_an_image(archive: &Path) -> Result<()> {
     debian::provide(&["skopeo"])?;
     let mut inspect = Command::new("skopeo");
-    inspect.args(["inspect", "--config"]);
-    inspect.arg(format!("oci-archive:{}", archive.display()));
-    let config = command::output(&mut inspect)?;
+    let image = format!("oci-archive:{}", archive.display());
+    let config = command::output(inspect.args(["inspect", "--config"]).arg(&image))?;
+    let copied = tempfile::tempdir().context("make a folder")?;
+    let to = format!("dir:{}", copied.path().display());
+    command::run(Command::new("skopeo").args([
+        "copy",
+        "--quiet",
+        "--insecure-policy",
+        &image,
+        &to,
+    ]))?;
     if !config.contains("/usr/bin/windage") {
         bail!("the image starts something else: {config}");
     }

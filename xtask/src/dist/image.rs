@@ -26,9 +26,11 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 /// Writes the image of a static program and returns its path.
 pub(super) fn make(staged: &Staged, to: &Path) -> Result<PathBuf> {
-    let program = staged.folder.join("windage");
-    let program = std::fs::read(&program).with_context(|| format!("read {}", program.display()))?;
-    let archive = archive(&program, staged.epoch()?)?;
+    let read = |name: &str| {
+        let path = staged.folder.join(name);
+        std::fs::read(&path).with_context(|| format!("read {}", path.display()))
+    };
+    let archive = archive(&read("windage")?, &read("LICENSE")?, staged.epoch()?)?;
     let to = to.join(format!(
         "windage-{}-oci-amd64.tar",
         env!("CARGO_PKG_VERSION")
@@ -38,8 +40,8 @@ pub(super) fn make(staged: &Staged, to: &Path) -> Result<PathBuf> {
 }
 
 /// The archive of an image with one program, made at a time in seconds since 1970.
-fn archive(program: &[u8], seconds: u64) -> Result<Vec<u8>> {
-    let layer = layer(program, seconds)?;
+fn archive(program: &[u8], licence: &[u8], seconds: u64) -> Result<Vec<u8>> {
+    let layer = layer(program, licence, seconds)?;
     let mut zipped = GzBuilder::new().write(Vec::new(), Compression::default());
     zipped.write_all(&layer).context("compress the layer")?;
     let zipped = zipped.finish().context("compress the layer")?;
@@ -78,19 +80,27 @@ fn archive(program: &[u8], seconds: u64) -> Result<Vec<u8>> {
     });
     let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [described] });
 
+    // What `docker load` reads without containerd.
+    let path = |blob: &[u8]| format!("blobs/{}", digest(blob).replace(':', "/"));
+    let docker = json!([{
+        "Config": path(&config),
+        "RepoTags": [format!("windage:{version}")],
+        "Layers": [path(&zipped)],
+    }]);
+
     let mut tar = tar::Builder::new(Vec::new());
     let mut put = |path: &str, data: &[u8]| append(&mut tar, path, (0o644, 0), data, seconds);
     put("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
     put("index.json", &serde_json::to_vec(&index)?)?;
+    put("manifest.json", &serde_json::to_vec(&docker)?)?;
     for blob in [&manifest, &config, &zipped] {
-        let digest = digest(blob);
-        put(&format!("blobs/{}", digest.replace(':', "/")), blob)?;
+        put(&path(blob), blob)?;
     }
     tar.into_inner().context("end the archive")
 }
 
-/// What is in the container: the program, a folder for runs, and one for temporary files.
-fn layer(program: &[u8], seconds: u64) -> Result<Vec<u8>> {
+/// What is in the container: the program and its licence, a folder for runs, and one for temporary files.
+fn layer(program: &[u8], licence: &[u8], seconds: u64) -> Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     for (path, mode, user) in [
         ("tmp/", 0o1777, 0),
@@ -101,6 +111,7 @@ fn layer(program: &[u8], seconds: u64) -> Result<Vec<u8>> {
         append(&mut tar, path, (mode, user), &[], seconds)?;
     }
     append(&mut tar, "usr/bin/windage", (0o755, 0), program, seconds)?;
+    append(&mut tar, "LICENSE", (0o644, 0), licence, seconds)?;
     tar.into_inner().context("end the layer")
 }
 
@@ -175,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_digest_leads_to_its_blob_and_the_layer_has_the_program() {
-        let image = archive(b"a program", 1_700_000_000).unwrap();
+        let image = archive(b"a program", b"terms", 1_700_000_000).unwrap();
         let files = unpacked(&image);
         assert_eq!(files["oci-layout"].2, br#"{"imageLayoutVersion":"1.0.0"}"#);
         let index: Value = serde_json::from_slice(&files["index.json"].2).unwrap();
@@ -184,7 +195,15 @@ mod tests {
         let config: Value = serde_json::from_slice(&blob(&files, &manifest["config"])).unwrap();
         assert_eq!(config["config"]["User"], "65532:65532");
         assert_eq!(config["created"], "2023-11-14T22:13:20Z");
-        assert_eq!(files.len(), 5, "index, layout, and three blobs");
+        let docker: Value = serde_json::from_slice(&files["manifest.json"].2).unwrap();
+        for of in [&docker[0]["Config"], &docker[0]["Layers"][0]] {
+            assert!(files.contains_key(of.as_str().unwrap()), "{docker}");
+        }
+        assert_eq!(
+            files.len(),
+            6,
+            "index, layout, Docker's list, and three blobs"
+        );
 
         let zipped = blob(&files, &manifest["layers"][0]);
         let mut layer = Vec::new();
@@ -199,8 +218,8 @@ mod tests {
 
     #[test]
     fn the_same_program_gives_the_same_image() {
-        let images = [(); 2].map(|()| archive(b"a program", 1_700_000_000).unwrap());
+        let images = [(); 2].map(|()| archive(b"a program", b"terms", 1_700_000_000).unwrap());
         assert!(images[0] == images[1]);
-        assert!(images[0] != archive(b"another one", 1_700_000_000).unwrap());
+        assert!(images[0] != archive(b"another one", b"terms", 1_700_000_000).unwrap());
     }
 }
