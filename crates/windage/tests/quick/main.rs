@@ -14,6 +14,7 @@ mod clean;
 mod compare;
 mod contract;
 mod deaths;
+mod demo;
 mod doctor;
 mod export;
 mod faulty_backends;

@@ -47,9 +47,15 @@ fn every_verb_has_help() {
     }
     // Hidden helper verbs are not shown.
     assert!(!help.stdout.contains("__"), "{}", help.stdout);
-    let version = shop.windage(&["--version"]).code(0);
+    let version = shop.windage(&["-V"]).code(0).stdout;
     let expected = format!("windage {}\n", env!("CARGO_PKG_VERSION"));
-    assert_eq!(version.stdout, expected);
+    assert_eq!(version, expected);
+    let built = shop.windage(&["--version"]).code(0).stdout;
+    let words = built.strip_prefix(&expected).unwrap();
+    assert!(
+        words.starts_with("commit ") && words.contains("\ntarget "),
+        "{built}"
+    );
 }
 
 #[test]
