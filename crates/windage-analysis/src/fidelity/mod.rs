@@ -67,8 +67,8 @@ pub struct Fidelity {
     pub events: Option<KindCounts>,
     /// The same for log records.
     pub records: Option<KindCounts>,
-    /// The same for points of metrics, where the plan expects any: those of whole intervals, so that more may
-    /// arrive.
+    /// The same for points of metrics, where the plan expects any: the least that should arrive, and what
+    /// launches lack of it.
     pub points: Option<KindCounts>,
     /// Bytes per span, uncompressed; `None` when no span arrived.
     pub bytes_per_span: Option<f64>,
