@@ -6,7 +6,6 @@
 //! within it as well, for `cargo audit bin`.
 
 mod check;
-mod image;
 mod packages;
 
 use std::fs;
@@ -15,6 +14,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
+use crate::image::Image;
 use crate::{command, debian, workspace};
 
 /// Compiled on first use.
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let name = format!("windage-{}-{TARGET}", env!("CARGO_PKG_VERSION"));
     let mut files = vec![commit.pack(&staged.folder, &name)?];
     files.extend(packages::make(&staged, &to)?);
-    files.push(image::make(&staged, &to)?);
+    files.push(write_image(&staged, &to)?);
     let contents = to.join(format!("{name}.cdx.json"));
     commit.list_contents(&tools.join("cargo-cyclonedx"), &contents)?;
     files.push(contents);
@@ -115,6 +115,21 @@ fn stage(windage: &Path, folder: &Path) -> Result<()> {
         fs::write(&to, script).with_context(|| format!("write {}", to.display()))?;
     }
     Ok(())
+}
+
+/// Writes the image for containers and returns its path.
+fn write_image(staged: &Staged, to: &Path) -> Result<PathBuf> {
+    let program = staged.folder.join("windage");
+    let program = fs::read(&program).with_context(|| format!("read {}", program.display()))?;
+    let image = Image {
+        name: "windage",
+        tag: env!("CARGO_PKG_VERSION"),
+        program: &program,
+        made: staged.epoch()?,
+    };
+    let to = to.join(format!("windage-{}-oci-amd64.tar", image.tag));
+    fs::write(&to, image.archive()?).with_context(|| format!("write {}", to.display()))?;
+    Ok(to)
 }
 
 /// Writes the SHA-256 of files of a folder, as `sha256sum --check` reads them.

@@ -18,6 +18,7 @@ mod docs;
 #[cfg(test)]
 mod documents;
 mod guide;
+mod image;
 mod kills;
 #[cfg(test)]
 mod locks;

@@ -3,7 +3,6 @@
 //! Format: <https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md>.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -12,11 +11,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tar::{EntryType, Header};
 
-use super::Staged;
-
 /// Nobody's, as in other images without a shell.
 const USER: u64 = 65_532;
-/// Where runs are written: the only folder of that user.
+/// Where the program works, such as for runs: the only folder of that user.
 const WORK: &str = "work";
 
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
@@ -24,95 +21,99 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
-/// Writes the image of a static program and returns its path.
-pub(super) fn make(staged: &Staged, to: &Path) -> Result<PathBuf> {
-    let read = |name: &str| {
-        let path = staged.folder.join(name);
-        std::fs::read(&path).with_context(|| format!("read {}", path.display()))
-    };
-    let archive = archive(&read("windage")?, &read("LICENSE")?, staged.epoch()?)?;
-    let to = to.join(format!(
-        "windage-{}-oci-amd64.tar",
-        env!("CARGO_PKG_VERSION")
-    ));
-    std::fs::write(&to, archive).with_context(|| format!("write {}", to.display()))?;
-    Ok(to)
+/// In every image, because all that is in it is this project's.
+const LICENSE_TEXT: &[u8] = include_bytes!("../../LICENSE");
+
+/// An image of one static program.
+pub(crate) struct Image<'a> {
+    /// Also the program's, in `/usr/bin`.
+    pub(crate) name: &'a str,
+    pub(crate) tag: &'a str,
+    pub(crate) program: &'a [u8],
+    /// When it was made, in seconds since 1970.
+    pub(crate) made: u64,
 }
 
-/// The archive of an image with one program, made at a time in seconds since 1970.
-fn archive(program: &[u8], licence: &[u8], seconds: u64) -> Result<Vec<u8>> {
-    let layer = layer(program, licence, seconds)?;
-    let mut zipped = GzBuilder::new().write(Vec::new(), Compression::default());
-    zipped.write_all(&layer).context("compress the layer")?;
-    let zipped = zipped.finish().context("compress the layer")?;
-    let version = env!("CARGO_PKG_VERSION");
-    let created = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds));
-    let config = json!({
-        "architecture": "amd64",
-        "os": "linux",
-        "created": created.to_string(),
-        "config": {
-            "User": format!("{USER}:{USER}"),
-            "Entrypoint": ["/usr/bin/windage"],
-            "WorkingDir": format!("/{WORK}"),
-            "Env": ["PATH=/usr/bin", format!("HOME=/{WORK}")],
-        },
-        "rootfs": { "type": "layers", "diff_ids": [digest(&layer)] },
-    });
-    let config = serde_json::to_vec(&config)?;
-    let manifest = serde_json::to_vec(&json!({
-        "schemaVersion": 2,
-        "mediaType": MANIFEST,
-        "config": descriptor(CONFIG, &config),
-        "layers": [descriptor(LAYER, &zipped)],
-        "annotations": {
-            "org.opencontainers.image.title": "windage",
-            "org.opencontainers.image.version": version,
-            "org.opencontainers.image.licenses": "Apache-2.0",
-        },
-    }))?;
-    let mut described = descriptor(MANIFEST, &manifest);
-    described["platform"] = json!({ "architecture": "amd64", "os": "linux" });
-    // By the second name containerd's `ctr images import` calls the image.
-    described["annotations"] = json!({
-        "org.opencontainers.image.ref.name": version,
-        "io.containerd.image.name": format!("localhost/windage:{version}"),
-    });
-    let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [described] });
+impl Image<'_> {
+    /// The archive, which `ctr images import`, `skopeo` and `docker load` read.
+    pub(crate) fn archive(&self) -> Result<Vec<u8>> {
+        let Image {
+            name, tag, made, ..
+        } = *self;
+        let layer = self.layer()?;
+        let mut zipped = GzBuilder::new().write(Vec::new(), Compression::default());
+        zipped.write_all(&layer).context("compress the layer")?;
+        let zipped = zipped.finish().context("compress the layer")?;
+        let created = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(made));
+        let config = json!({
+            "architecture": "amd64",
+            "os": "linux",
+            "created": created.to_string(),
+            "config": {
+                "User": format!("{USER}:{USER}"),
+                "Entrypoint": [format!("/usr/bin/{name}")],
+                "WorkingDir": format!("/{WORK}"),
+                "Env": ["PATH=/usr/bin", format!("HOME=/{WORK}")],
+            },
+            "rootfs": { "type": "layers", "diff_ids": [digest(&layer)] },
+        });
+        let config = serde_json::to_vec(&config)?;
+        let manifest = serde_json::to_vec(&json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": descriptor(CONFIG, &config),
+            "layers": [descriptor(LAYER, &zipped)],
+            "annotations": {
+                "org.opencontainers.image.title": name,
+                "org.opencontainers.image.version": tag,
+                "org.opencontainers.image.licenses": "Apache-2.0",
+            },
+        }))?;
+        let mut described = descriptor(MANIFEST, &manifest);
+        described["platform"] = json!({ "architecture": "amd64", "os": "linux" });
+        // By the second name containerd's `ctr images import` calls the image.
+        described["annotations"] = json!({
+            "org.opencontainers.image.ref.name": tag,
+            "io.containerd.image.name": format!("localhost/{name}:{tag}"),
+        });
+        let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [described] });
 
-    // What `docker load` reads without containerd.
-    let path = |blob: &[u8]| format!("blobs/{}", digest(blob).replace(':', "/"));
-    let docker = json!([{
-        "Config": path(&config),
-        "RepoTags": [format!("windage:{version}")],
-        "Layers": [path(&zipped)],
-    }]);
+        // What `docker load` reads without containerd.
+        let path = |blob: &[u8]| format!("blobs/{}", digest(blob).replace(':', "/"));
+        let docker = json!([{
+            "Config": path(&config),
+            "RepoTags": [format!("{name}:{tag}")],
+            "Layers": [path(&zipped)],
+        }]);
 
-    let mut tar = tar::Builder::new(Vec::new());
-    let mut put = |path: &str, data: &[u8]| append(&mut tar, path, (0o644, 0), data, seconds);
-    put("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
-    put("index.json", &serde_json::to_vec(&index)?)?;
-    put("manifest.json", &serde_json::to_vec(&docker)?)?;
-    for blob in [&manifest, &config, &zipped] {
-        put(&path(blob), blob)?;
+        let mut tar = tar::Builder::new(Vec::new());
+        let mut put = |path: &str, data: &[u8]| append(&mut tar, path, (0o644, 0), data, made);
+        put("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
+        put("index.json", &serde_json::to_vec(&index)?)?;
+        put("manifest.json", &serde_json::to_vec(&docker)?)?;
+        for blob in [&manifest, &config, &zipped] {
+            put(&path(blob), blob)?;
+        }
+        tar.into_inner().context("end the archive")
     }
-    tar.into_inner().context("end the archive")
-}
 
-/// What is in the container: the program and its licence, a folder for runs, and one for temporary files.
-fn layer(program: &[u8], licence: &[u8], seconds: u64) -> Result<Vec<u8>> {
-    let mut tar = tar::Builder::new(Vec::new());
-    for (path, mode, user) in [
-        ("tmp/", 0o1777, 0),
-        ("usr/", 0o755, 0),
-        ("usr/bin/", 0o755, 0),
-        (&format!("{WORK}/"), 0o755, USER),
-    ] {
-        append(&mut tar, path, (mode, user), &[], seconds)?;
+    /// What is in the container: the program and its licence, a folder for files of its own, and one for
+    /// temporary ones.
+    fn layer(&self) -> Result<Vec<u8>> {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (path, mode, user) in [
+            ("tmp/", 0o1777, 0),
+            ("usr/", 0o755, 0),
+            ("usr/bin/", 0o755, 0),
+            (&format!("{WORK}/"), 0o755, USER),
+        ] {
+            append(&mut tar, path, (mode, user), &[], self.made)?;
+        }
+        let program = format!("usr/bin/{}", self.name);
+        append(&mut tar, &program, (0o755, 0), self.program, self.made)?;
+        append(&mut tar, "LICENSE", (0o644, 0), LICENSE_TEXT, self.made)?;
+        tar.into_inner().context("end the layer")
     }
-    append(&mut tar, "usr/bin/windage", (0o755, 0), program, seconds)?;
-    append(&mut tar, "LICENSE", (0o644, 0), licence, seconds)?;
-    tar.into_inner().context("end the layer")
 }
 
 /// Adds a file, or a folder if the path ends with a slash.
@@ -158,6 +159,18 @@ mod tests {
 
     type Files = BTreeMap<String, (u32, u64, Vec<u8>)>;
 
+    fn image(program: &[u8]) -> Vec<u8> {
+        let (name, tag, made) = ("windage", "0.1.0", 1_700_000_000);
+        Image {
+            name,
+            tag,
+            program,
+            made,
+        }
+        .archive()
+        .unwrap()
+    }
+
     /// Mode, owner and contents by path.
     fn unpacked(archive: &[u8]) -> Files {
         let mut files = Files::new();
@@ -186,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_digest_leads_to_its_blob_and_the_layer_has_the_program() {
-        let image = archive(b"a program", b"terms", 1_700_000_000).unwrap();
+        let image = image(b"a program");
         let files = unpacked(&image);
         assert_eq!(files["oci-layout"].2, br#"{"imageLayoutVersion":"1.0.0"}"#);
         let index: Value = serde_json::from_slice(&files["index.json"].2).unwrap();
@@ -218,8 +231,8 @@ mod tests {
 
     #[test]
     fn the_same_program_gives_the_same_image() {
-        let images = [(); 2].map(|()| archive(b"a program", b"terms", 1_700_000_000).unwrap());
+        let images = [(); 2].map(|()| image(b"a program"));
         assert!(images[0] == images[1]);
-        assert!(images[0] != archive(b"another one", b"terms", 1_700_000_000).unwrap());
+        assert!(images[0] != image(b"another one"));
     }
 }
