@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask test | deny | dist | docs | web | record | calibrate | checks
-//! | kills | guide | bench | size`.
+//! | cluster | kills | guide | bench | size`.
 
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ mod arrows;
 mod bench;
 mod calibrate;
 mod checks;
+mod cluster;
 mod command;
 mod debian;
 mod deny;
@@ -63,6 +64,9 @@ enum Verb {
     Calibrate(calibrate::Args),
     /// Repeats `windage check --base`, and counts its alarms beside those of other gates
     Checks(checks::Args),
+    /// A Kubernetes of several nodes on this machine, for tests and to try things
+    #[command(subcommand)]
+    Cluster(cluster::Verb),
     /// Kills runs at random moments, and looks for what they leave and lose
     Kills(kills::Args),
     /// Follows pages of the guide word by word
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Checks(args) => checks::run(&args),
+        Verb::Cluster(verb) => cluster::run(&verb),
         Verb::Kills(args) => kills::run(&args),
         Verb::Guide(args) => guide::run(&args),
         Verb::Size(args) => size::run(&args),
