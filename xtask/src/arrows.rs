@@ -9,6 +9,7 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windage-model", &[]),
     ("windage-files", &[]),
+    ("windage-cluster", &["windage-files"]),
     ("windage-keeper", &["windage-files", "windage-model"]),
     ("windage-load", &["windage-model"]),
     ("windage-plan", &["windage-model"]),
@@ -29,6 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "windage-lab",
         &[
+            "windage-cluster",
             "windage-files",
             "windage-model",
             "windage-keeper",
