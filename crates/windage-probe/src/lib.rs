@@ -42,6 +42,7 @@ mod listeners;
 mod machine;
 mod open_files;
 mod own;
+mod pod;
 mod programs;
 #[cfg(test)]
 #[path = "../../windage/tests/quick/skip.rs"]
@@ -59,6 +60,7 @@ pub use linux::Linux;
 pub use listeners::{Listening, NamedProcess, listening};
 pub use machine::{MachineProbe, MachineSnapshot};
 pub use own::SelfProbe;
+pub use pod::pod_accounting;
 pub use programs::{ProgramUse, Programs, ProgramsProbe};
 pub use system::{Clock, Entry, OpenFile, System};
 pub use task::process_group;
