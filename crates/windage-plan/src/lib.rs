@@ -41,9 +41,9 @@ pub use load::{
     Request, RowOrder, Starts, Step, Table, Tls,
 };
 pub use plan::{
-    Agent, Arm, Attach, Build, Checkout, Depth, Design, Interleaving, Length, OnDeath, Origin,
-    Plan, Profile, Profiler, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal,
-    TemplateFile, Turn,
+    Agent, Arm, Attach, Build, Checkout, ClusterPlace, Depth, Design, Interleaving, Length,
+    ManifestFile, OnDeath, Origin, Plan, PodSource, Profile, Profiler, Ready, ReadyCheck, Service,
+    ServiceName, StopPolicy, StopSignal, TemplateFile, Turn,
 };
 pub use problem::{PlanError, Problem, Problems};
 pub use sink::{ArmBackend, Drops, RECEIVER_PLACEHOLDERS, SinkDetail, SinkPlan, ToldBy};

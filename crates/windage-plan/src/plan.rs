@@ -30,6 +30,8 @@ pub struct Plan {
     pub build: Build,
     /// The services in launch order; at least one is not shared.
     pub services: Vec<Service>,
+    /// Where services that are pods are made.
+    pub cluster: ClusterPlace,
     /// Programs that watch the services, attached for some arms and detached for all others.
     pub agents: Vec<Agent>,
     /// The load on the subject.
@@ -173,6 +175,8 @@ pub struct Service {
     pub name: ServiceName,
     /// Launched, or already running.
     pub origin: Origin,
+    /// The pod that is launched in place of a process, whose command is then empty; `None` for a process.
+    pub pod: Option<PodSource>,
     /// A fixed address; `None` means a free port on 127.0.0.1 (or that of [`Attach::Url`]).
     pub listen: Option<SocketAddr>,
     /// Names of further TCP ports on 127.0.0.1, each `[a-z][a-z0-9_]*`. The numbers are picked at
@@ -246,6 +250,37 @@ pub enum Origin {
     Command(Vec<Template>),
     /// Already running.
     Attach(Attach),
+}
+
+/// Where pods are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterPlace {
+    /// The context of the kubeconfig; `None` for its current one.
+    pub context: Option<String>,
+    /// The namespace; `None` for that of the context.
+    pub namespace: Option<String>,
+    /// The node that Windage runs on, and all pods; `None` for one with the machine's name.
+    pub node: Option<String>,
+}
+
+/// What a pod is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodSource {
+    /// A pod, or what has a template of one, such as a Deployment.
+    pub manifest: ManifestFile,
+    /// The container that gets environment and arguments; `None` for the first.
+    pub container: Option<String>,
+    /// The port on which it listens.
+    pub port: u16,
+}
+
+/// A manifest or a patch of one, read with the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestFile {
+    /// As the plan names it, relative to the plan's folder.
+    pub path: PathBuf,
+    /// What is in it.
+    pub text: String,
 }
 
 /// How a service that is already running is found.
@@ -366,6 +401,8 @@ pub struct Arm {
     pub args: BTreeMap<ServiceName, Vec<Template>>,
     /// Commands that replace those of services or agents.
     pub command: BTreeMap<ServiceName, Vec<Template>>,
+    /// Patches of services that are pods.
+    pub patch: BTreeMap<ServiceName, ManifestFile>,
     /// Services and agents whose metrics are scraped, and how often.
     pub scrape: BTreeMap<ServiceName, Duration>,
     /// The set of processes that it runs on. Arms with the same set differ by `switch`, requests,

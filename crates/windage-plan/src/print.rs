@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use windage_model::{ArmId, ArmIndex, Budget, Claim, Facility, LevelValue, Role, Says, Until};
 
-use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
+use crate::plan::{
+    Arm, Attach, ClusterPlace, Design, Length, Origin, Plan, PodSource, Profile, Ready, ReadyCheck,
+    Service,
+};
 use crate::{Stop, Template, Turn, Value, budget, defaults, units};
 use toml_text::{Toml, duration, inline, list, quote, template};
 
@@ -36,6 +39,12 @@ impl Plan {
             "versions",
             inline(versions.map(|(of, command)| (of, quote(command)))),
         );
+        if self.cluster != ClusterPlace::default() {
+            out.table("[cluster]");
+            out.optional("context", self.cluster.context.as_deref().map(quote));
+            out.optional("namespace", self.cluster.namespace.as_deref().map(quote));
+            out.optional("node", self.cluster.node.as_deref().map(quote));
+        }
         for service in &self.services {
             print_program(&mut out, service, None);
         }
@@ -81,6 +90,7 @@ fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) 
     out.table(header);
     out.entry("name", quote(service.name.as_str()));
     match &service.origin {
+        Origin::Command(_) if service.pod.is_some() => {}
         Origin::Command(words) => out.entry("command", templates(words)),
         Origin::Attach(attach) => out.entry(
             "attach",
@@ -96,6 +106,7 @@ fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) 
             },
         ),
     }
+    out.optional("pod", service.pod.as_ref().map(pod));
     out.optional(
         "listen",
         service.listen.map(|listen| quote(&listen.to_string())),
@@ -115,7 +126,14 @@ fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) 
     }
     out.optional("ready", ready(&service.ready));
     // Services that are already running have no environment or files, and are not stopped.
-    if matches!(service.origin, Origin::Command(_)) {
+    if service.pod.is_some() {
+        out.entry("env", env(&service.env));
+        out.entry(
+            "stop",
+            format!("{{ within = {} }}", duration(service.stop.within)),
+        );
+        sink::print_drops(out, service);
+    } else if matches!(service.origin, Origin::Command(_)) {
         out.entry("env", env(&service.env));
         out.entry("clean_env", service.clean_env);
         out.optional("user", service.user.as_deref().map(quote));
@@ -130,6 +148,18 @@ fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) 
         );
         sink::print_drops(out, service);
     }
+}
+
+fn pod(pod: &PodSource) -> String {
+    let manifest = quote(&pod.manifest.path.to_string_lossy());
+    let container = pod.container.as_deref().map(quote);
+    let container = container
+        .map(|of| format!(", container = {of}"))
+        .unwrap_or_default();
+    format!(
+        "{{ manifest = {manifest}, port = {}{container} }}",
+        pod.port
+    )
 }
 
 fn ready(ready: &Ready) -> Option<String> {
@@ -185,6 +215,11 @@ fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     };
     out.entry("args", inline(arm.args.iter().map(words)));
     out.entry("command", inline(arm.command.iter().map(words)));
+    let patch = arm
+        .patch
+        .iter()
+        .map(|(name, file)| (name.as_str(), quote(&file.path.to_string_lossy())));
+    out.optional("patch", (!arm.patch.is_empty()).then(|| inline(patch)));
     let every = |(name, every): (&'_ crate::ServiceName, &Duration)| {
         (name.as_str().to_owned(), duration(*every))
     };

@@ -83,6 +83,7 @@ any_of!(Switch, |of| of.subschema_for::<String>(), |of| of
 const TABLES: &[(&str, &str)] = &[
     ("### Top level", ""),
     ("### `[build]`", "Build"),
+    ("### `[cluster]`", "Cluster"),
     // Both have one type; the meaning for services replaces that for agents.
     ("### `[[agent]]`", "Service"),
     ("### `[[service]]`", "Service"),

@@ -31,6 +31,7 @@ pub(crate) struct PlanFile {
     pub(crate) build: Build,
     #[serde(default)]
     pub(crate) service: Vec<Service>,
+    pub(crate) cluster: Option<Spanned<Cluster>>,
     // Has the type of a service; `resolve` refuses keys that only one of the two may have.
     #[serde(default)]
     pub(crate) agent: Vec<Service>,
@@ -94,6 +95,7 @@ pub(crate) struct Service {
     pub(crate) name: Text,
     pub(crate) command: Option<Spanned<Vec<Text>>>,
     pub(crate) attach: Option<Spanned<Attach>>,
+    pub(crate) pod: Option<Spanned<Pod>>,
     pub(crate) listen: Option<Text>,
     #[serde(default)]
     pub(crate) ports: Vec<Text>,
@@ -119,6 +121,24 @@ impl Service {
     pub(crate) fn is_shared(&self) -> bool {
         self.shared.as_ref().is_some_and(|shared| *shared.get_ref())
     }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cluster {
+    pub(crate) context: Option<Text>,
+    pub(crate) namespace: Option<Text>,
+    pub(crate) node: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pod {
+    pub(crate) manifest: Text,
+    pub(crate) port: Spanned<i64>,
+    pub(crate) container: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -286,6 +306,8 @@ pub(crate) struct Arm {
     pub(crate) args: Entries<Vec<Text>>,
     #[serde(default)]
     pub(crate) command: Entries<Spanned<Vec<Text>>>,
+    #[serde(default)]
+    pub(crate) patch: Entries<Text>,
     #[serde(default)]
     pub(crate) scrape: Entries<Text>,
     pub(crate) instance: Option<Text>,

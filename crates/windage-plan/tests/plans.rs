@@ -24,7 +24,8 @@ const RECEIVERS: &str = include_str!("plans/receivers.toml");
 const PROXIED: &str = include_str!("plans/proxied.toml");
 const REGIMES: &str = include_str!("plans/regimes.toml");
 const AGENTS: &str = include_str!("plans/agents.toml");
-const ALL: [(&str, &str); 14] = [
+const PODS: &str = include_str!("plans/pods.toml");
+const ALL: [(&str, &str); 15] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
@@ -39,6 +40,7 @@ const ALL: [(&str, &str); 14] = [
     ("proxied", PROXIED),
     ("regimes", REGIMES),
     ("agents", AGENTS),
+    ("pods", PODS),
 ];
 
 fn folder() -> PathBuf {

@@ -63,6 +63,13 @@ fn refuse_keys_of_services(checker: &mut Checker<'_>, agent: &wire::Service) {
                 .help("remove `user`, or make its own command change the user"),
         );
     }
+    if let Some(pod) = &agent.pod {
+        let message = "an agent can't be a pod yet";
+        checker.report(
+            Problem::new(pod.span(), message, "not for agents")
+                .help("replace `pod` with `command`, which is launched on the node"),
+        );
+    }
     if let Some(attach) = &agent.attach {
         let message = "an agent can't be already running: Windage launches it and ends it again";
         checker.report(

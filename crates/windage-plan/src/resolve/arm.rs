@@ -14,7 +14,7 @@ use super::resolved::Resolved;
 use super::service;
 use super::site::Site;
 use super::sweep;
-use super::{agent, backend, switch};
+use super::{agent, backend, pod, switch};
 use crate::plan::{Arm, ServiceName};
 use crate::problem::choices;
 use crate::wire::{self, Entries, PlanFile, Text};
@@ -85,6 +85,7 @@ fn bystander(arm: Arm, baseline: &Arm) -> Arm {
         env: baseline.env,
         args: baseline.args,
         command: baseline.command,
+        patch: baseline.patch,
         scrape: baseline.scrape,
         switch: baseline.switch,
         restore: baseline.restore,
@@ -181,6 +182,7 @@ fn resolve(
     for (_, words) in &arm.command.0 {
         checker.words(words.get_ref(), words.span());
     }
+    let patch = pod::patches(checker, &arm.patch, services);
     let scrape = scraped(checker, &words_for("scrape"), arm);
     let switch = switch::resolve(checker, index, &arm.switch, services);
     let restore = switch::restore(checker, index, arm, services);
@@ -218,6 +220,7 @@ fn resolve(
             env: env.clone(),
             args: args.clone(),
             command: command.clone(),
+            patch: patch.clone(),
             scrape: scrape.clone(),
             switch: switch.clone(),
             restore: restore.clone(),

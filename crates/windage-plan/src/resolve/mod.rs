@@ -21,6 +21,7 @@ mod implied;
 mod instance;
 mod interleaving;
 mod load;
+mod pod;
 mod ports;
 mod profile;
 mod resolved;
@@ -71,6 +72,7 @@ pub(crate) fn resolve(
     let other_loads = load::regimes(&mut checker, file, &mut load, &designs, depth);
     drops::resolve_all(&mut checker, file, &mut services, load::model(file));
     ports::refuse_of_a_batch(&mut checker, file, load::model(file));
+    pod::refuse_beside_pods(&mut checker, file, &services, load::model(file));
     let mut arms = arm::resolve_all(&mut checker, file, &services);
     stages::settle(&mut checker, file, &mut arms);
     agent::settle_bystanders(&mut checker, file, &mut arms, &services);
@@ -102,6 +104,7 @@ pub(crate) fn resolve(
         source: text.to_owned(),
         build,
         services,
+        cluster: pod::cluster(file),
         agents,
         load,
         other_loads,

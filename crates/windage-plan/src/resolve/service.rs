@@ -10,7 +10,7 @@ use super::checker::{Checker, INSTANT, PATIENCE, reserved};
 use super::file::MAX_TEMPLATE_BYTES;
 use super::resolved::Resolved;
 use super::site::{Part, Site, Use};
-use super::{agent, attach, drops, ports};
+use super::{agent, attach, drops, pod, ports};
 use crate::plan::{
     Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
@@ -102,7 +102,14 @@ fn resolve(
     is_agent: bool,
 ) -> Service {
     let site = |part| Site::Service { index, part };
-    let origin = origin(checker, index, service, is_agent);
+    let pod = service.pod.as_ref().filter(|_| !is_agent);
+    if pod.is_some() {
+        pod::refuse_other_keys(checker, service);
+    }
+    let origin = match &service.pod {
+        Some(_) => Origin::Command(Vec::new()),
+        None => origin(checker, index, service, is_agent),
+    };
     if let Origin::Attach(attach) = &origin {
         attach::refuse_launch_keys(checker, service, attach);
     }
@@ -133,6 +140,7 @@ fn resolve(
         cpus: checker.cpus(service.cpus.as_ref()),
         shared: service.is_shared() && !is_agent,
         addressed: listen.is_some()
+            || pod.is_some()
             || matches!(ready.check, ReadyCheck::Http { .. } | ReadyCheck::Tcp),
         ready,
         stop: stop(checker, service.stop.as_ref().map(Spanned::get_ref)),
@@ -140,6 +148,7 @@ fn resolve(
         metrics: None,
         drops: Vec::new(),
         origin,
+        pod: pod.map(|of| pod::pod(checker, of)),
     }
 }
 
