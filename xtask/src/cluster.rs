@@ -211,6 +211,21 @@ impl Cluster {
     }
 }
 
+/// Whether this machine can have a cluster now, or why not: of the causes that a test meets.
+#[cfg(all(test, feature = "real-parts"))]
+fn lacking() -> Option<&'static str> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some("not root");
+    }
+    if !Path::new("/sys/fs/cgroup/cpuset").exists() {
+        return Some("no control groups of version 1, which this cluster uses");
+    }
+    match Programs::are_built() {
+        Ok(true) => None,
+        _ => Some("Kubernetes is not built; `cargo xtask cluster up` builds it"),
+    }
+}
+
 /// A script of this folder as the first process of new namespaces, which ends with the command.
 fn unshared(programs: &Programs, script: &str, namespaces: &[&str]) -> Command {
     let mut unshare = programs.command("unshare");
@@ -231,3 +246,6 @@ fn remove_cgroups() -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(all(test, feature = "real-parts"))]
+mod tests;

@@ -26,11 +26,6 @@ mod page;
 mod plan;
 mod record;
 mod site;
-#[cfg(all(test, feature = "real-parts"))]
-#[path = "../../crates/windage/tests/quick/skip.rs"]
-#[expect(clippy::unwrap_used, reason = "shared with tests, which may")]
-mod skip;
-
 use page::page;
 use plan::{PLANS, Plan};
 use record::Kept;
@@ -463,7 +458,7 @@ mod tests {
         };
         let study = Study::new(&args, workspace::built_with_tests().unwrap()).unwrap();
         if study.plans.len() < PLANS.len() {
-            skip::skip(
+            crate::skip::skip(
                 "kills of runs with BPF agents",
                 "this user may not use bpf()",
             );

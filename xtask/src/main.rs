@@ -28,6 +28,10 @@ mod machine;
 mod plans;
 mod record;
 mod size;
+#[cfg(all(test, feature = "real-parts"))]
+#[path = "../../crates/windage/tests/quick/skip.rs"]
+#[expect(clippy::unwrap_used, reason = "shared with tests, which may")]
+mod skip;
 mod test;
 mod web;
 #[cfg(test)]

@@ -11,10 +11,11 @@ use crate::LabError;
 use crate::addresses::{Allotted, allot};
 use crate::attached;
 use crate::names::Names;
+use crate::pods;
 use crate::preparation::{Prepared, prepare};
 use crate::process::Running;
 use crate::process_set::{Ground, Instance};
-use crate::readiness::await_ready;
+use crate::readiness::{await_placed, await_ready};
 
 /// Which services of a plan belong to a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,13 +93,18 @@ fn start_all(
     to_start: Vec<(&Service, Allotted, Option<Prepared>)>,
 ) -> Result<(), LabError> {
     let services: Vec<&Service> = to_start.iter().map(|(service, ..)| *service).collect();
-    let launched = to_start.iter().filter(|(.., prepared)| prepared.is_some());
-    let launched = launched.count();
+    let is_launched = |service: &&&Service| matches!(service.origin, Origin::Command(_));
+    let launched = services.iter().filter(is_launched).count();
     let cpu_before_ns = group
         .and_then(|g| g.probe().ok())
         .and_then(|mut p| p.cpu_ns().ok());
     let began = Instant::now();
-    for (service, allotted, prepared) in to_start {
+    for (service, mut allotted, mut prepared) in to_start {
+        if let Some(pod) = &service.pod {
+            // It may name the addresses of pods before it, which are known only once those run.
+            let log = log_of(ground, instance, service);
+            prepared = Some(pods::prepare(ground, instance, service, pod, arm, &log)?);
+        }
         if let Some(padding) = prepared.as_ref().and_then(|p| p.padding) {
             let of = Some(service.name.as_str()).filter(|_| launched > 1);
             instance.said.push(padding.said(of));
@@ -118,6 +124,13 @@ fn start_all(
                 .set(&format!("{}.pid", service.name), pid.to_string());
         }
         instance.services.push(running);
+        if let Some(pod) = &service.pod {
+            let placed = await_placed(ground, instance, service)?;
+            let address = pods::address(&placed, pod);
+            instance.names.add_pod(service.name.as_str(), address);
+            instance.pods.push(placed);
+            allotted.address = Some(address);
+        }
         await_ready(ground, instance, service, allotted.address)?;
         if let Some(arm) = arm {
             (ground.emit)(Event::ServiceReady {
@@ -146,7 +159,7 @@ fn prepared(
     arm: Option<&Arm>,
     group: Option<&ArmCgroup>,
 ) -> Result<Option<Prepared>, LabError> {
-    if matches!(service.origin, Origin::Attach(_)) {
+    if service.pod.is_some() || matches!(service.origin, Origin::Attach(_)) {
         return Ok(None);
     }
     let log = log_of(ground, instance, service);
@@ -176,6 +189,9 @@ fn start(
 ) -> Result<Running, LabError> {
     let log = log_of(ground, instance, service);
     let mut running = Running::new(service.name.to_string(), log, &service.stop);
+    if service.pod.is_some() {
+        running.stop_within += pods::GONE_WITHIN;
+    }
     if let Some(prepared) = prepared {
         // A failed launch may have left a log with the same number; an old line must not make this
         // service ready.
@@ -197,6 +213,9 @@ fn probe(
     services: &[&Service],
     group: Option<&ArmCgroup>,
 ) -> Result<ArmProbe, LabError> {
+    if let Some(pod) = services.iter().zip(&instance.pods).next() {
+        return pods::probe(pod.0, pod.1);
+    }
     let attached: Vec<(&Service, &Attach)> = services
         .iter()
         .filter_map(|service| match &service.origin {

@@ -1,6 +1,6 @@
 //! The values of placeholders while a service is launched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -14,6 +14,8 @@ use crate::LabError;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     values: BTreeMap<String, String>,
+    /// Addresses of the run's own pods.
+    pods: BTreeSet<SocketAddr>,
 }
 
 impl Names {
@@ -42,6 +44,17 @@ impl Names {
     pub(crate) fn add_service(&mut self, service: &str, address: SocketAddr) {
         self.set(service, address.to_string());
         self.set(&format!("{service}.port"), address.port().to_string());
+    }
+
+    /// Adds the address of a service that is a pod of this run.
+    pub(crate) fn add_pod(&mut self, service: &str, address: SocketAddr) {
+        self.add_service(service, address);
+        self.pods.insert(address);
+    }
+
+    /// Whether the address is that of a pod of this run.
+    pub(crate) fn is_of_a_pod(&self, address: SocketAddr) -> bool {
+        self.pods.contains(&address)
     }
 
     /// Adds another port of a service.

@@ -118,6 +118,16 @@ pub(crate) fn prepare(
 }
 
 impl Prepared {
+    /// The stand-in of a pod: nothing of it is padded or checked here.
+    pub(crate) fn of_pod(spawn: Spawn, rendered: Rendered) -> Prepared {
+        Prepared {
+            spawn,
+            rendered,
+            padding: None,
+            check: None,
+        }
+    }
+
     /// Makes the service's own program check its configuration, if the plan has a check.
     pub(crate) fn check(
         &mut self,
@@ -189,7 +199,7 @@ pub(crate) fn command<'p>(
     replaced.map_or(own, Vec::as_slice).iter().chain(added)
 }
 
-fn filled<'t>(
+pub(crate) fn filled<'t>(
     templates: impl IntoIterator<Item = &'t Template>,
     names: &Names,
     service: &str,

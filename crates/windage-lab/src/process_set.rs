@@ -1,9 +1,10 @@
 //! A set of processes: watched and ended.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use windage_cluster::Placed;
 use windage_keeper::{Child, Exit, Keeper, KeeperError};
 use windage_model::{ArmIndex, CpuSource, Event};
 use windage_plan::{OnDeath, Plan, StopPolicy};
@@ -16,6 +17,7 @@ use crate::error::ServiceTrouble;
 use crate::instance::Part;
 use crate::leftovers::{end_all, end_its_group};
 use crate::names::Names;
+use crate::pods::Node;
 use crate::process::Running;
 use crate::resident::self_report::About;
 
@@ -27,6 +29,10 @@ pub(crate) struct Ground<'a> {
     pub(crate) up: &'a [&'a Instance],
     pub(crate) run: &'a RunDir,
     pub(crate) launch: u32,
+    /// The running executable.
+    pub(crate) executable: &'a Path,
+    /// Where pods are made.
+    pub(crate) node: Option<&'a Node>,
     pub(crate) interrupted: &'a AtomicBool,
     pub(crate) emit: &'a dyn Fn(Event),
     /// Exits in those sets that the run can survive. The keeper reports each exit once.
@@ -41,6 +47,8 @@ pub(crate) struct Instance {
     /// Whether these are an arm's agents rather than its services.
     pub(crate) are_agents: bool,
     pub(crate) services: Vec<Running>,
+    /// Its pods, in the order of its services.
+    pub(crate) pods: Vec<Placed>,
     pub(crate) names: Names,
     pub(crate) probe: ArmProbe,
     pub(crate) startup_ns: Option<u64>,
@@ -73,6 +81,7 @@ impl Instance {
             arms: Vec::new(),
             are_agents: false,
             services: Vec::new(),
+            pods: Vec::new(),
             names,
             probe,
             startup_ns: None,

@@ -5,18 +5,52 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use regex_lite::Regex;
+use windage_cluster::Placed;
 use windage_keeper::Exit;
 use windage_plan::{ReadyCheck, Service};
 
 use crate::LabError;
 use crate::command_line::describe;
 use crate::names::Names;
+use crate::pods;
 use crate::process::Running;
 use crate::process_set::{Ground, Instance};
 use crate::ready::{Check, Found, MetricCheck};
 
 /// The interval between readiness checks; also the resolution of the start-up time.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Waits until the pod of a set that was ordered last runs.
+///
+/// # Errors
+/// As [`await_ready`].
+pub(crate) fn await_placed(
+    ground: &mut Ground<'_>,
+    instance: &Instance,
+    service: &Service,
+) -> Result<Placed, LabError> {
+    let folder = pods::folder(ground, instance, service);
+    let Some(running) = instance.services.last() else {
+        return Err(LabError::Interrupted);
+    };
+    let deadline = Instant::now() + service.ready.within;
+    loop {
+        look_at_others(ground, instance, running)?;
+        if let Some(placed) = pods::placed(&folder)? {
+            return Ok(placed);
+        }
+        if Instant::now() >= deadline {
+            let trouble = format!(
+                "did not run within {:?} (`ready.within`)",
+                service.ready.within
+            );
+            return Err(LabError::NotReady(
+                running.trouble(instance.whose(), trouble),
+            ));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
 
 /// Waits for the service of a set that was started last.
 ///
@@ -34,13 +68,7 @@ pub(crate) fn await_ready(
     let check = check(service, running, address, &instance.names, &instance.name)?;
     let deadline = Instant::now() + service.ready.within;
     loop {
-        if ground.interrupted.load(Ordering::Relaxed) {
-            return Err(LabError::Interrupted);
-        }
-        for exit in ground.keeper.poll()? {
-            let is_of_others = expected(&exit, ground, instance, running)?;
-            ground.ended.extend(is_of_others.then_some(exit));
-        }
+        look_at_others(ground, instance, running)?;
         match check.look() {
             Found::NotYet => {}
             Found::Ready => return Ok(()),
@@ -61,6 +89,22 @@ pub(crate) fn await_ready(
         }
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+/// Ends the wait for a service when it is interrupted, or in vain.
+fn look_at_others(
+    ground: &mut Ground<'_>,
+    instance: &Instance,
+    running: &Running,
+) -> Result<(), LabError> {
+    if ground.interrupted.load(Ordering::Relaxed) {
+        return Err(LabError::Interrupted);
+    }
+    for exit in ground.keeper.poll()? {
+        let is_of_others = expected(&exit, ground, instance, running)?;
+        ground.ended.extend(is_of_others.then_some(exit));
+    }
+    Ok(())
 }
 
 /// Whether an exit belongs to another set, without which the run can go on. Ignores an exit of no

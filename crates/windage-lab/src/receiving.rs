@@ -1,5 +1,6 @@
 //! The sink in a run: addresses of its receivers, their behaviour, and which arm gets the credit.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 use windage_model::{ArmIndex, Backend};
@@ -11,6 +12,7 @@ use windage_sink::{
 
 use crate::LabError;
 use crate::names::Names;
+use crate::pods::Node;
 use crate::stretch::Stretch;
 
 mod delivered;
@@ -54,6 +56,7 @@ impl Receiving {
         plan: &Plan,
         run: &RunDir,
         sets: &[Vec<ArmIndex>],
+        node: Option<&Node>,
     ) -> Result<Option<Receiving>, LabError> {
         let Some(wanted) = &plan.sink else {
             return Ok(None);
@@ -72,6 +75,8 @@ impl Receiving {
                 dir: run.path().join(PAYLOADS),
                 max_bytes,
             }),
+            // What is not of this machine reaches it only at an address of the node.
+            ip: node.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |node| node.address),
             ..SinkOptions::default()
         };
         let sink = Sink::start(sets.len(), &protocols, options)?;

@@ -21,6 +21,7 @@ use crate::log_tail::log_tail;
 use crate::names::Names;
 use crate::order::RunOrder;
 use crate::pin::Pinned;
+use crate::pods::Node;
 use crate::rig::{RealRig, Setting, profile, sets_of};
 use crate::stop::replay;
 use crate::user::invoking_user;
@@ -38,6 +39,8 @@ pub struct RunOptions {
     pub is_shared: bool,
     /// The command line, without secrets, for the record.
     pub command: String,
+    /// The node that this machine is, for plans with pods.
+    pub node: Option<Node>,
     /// Set by a signal: the run ends in order as soon as it can.
     pub interrupted: Arc<AtomicBool>,
     /// The latest calibration of this machine, recorded with the facts about it so that a report of
@@ -223,6 +226,7 @@ impl Site<'_> {
             sets: sets_of(plan),
             clock: RunClock::starting_at(since_ns),
             executable: options.executable.clone(),
+            node: options.node.clone(),
             names: Names::of_run(&plan.folder, &options.executable),
             interrupted: Arc::clone(&options.interrupted),
             emit: self.emit,

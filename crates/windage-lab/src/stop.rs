@@ -111,6 +111,7 @@ mod tests {
             directory: dir.path().to_owned(),
             is_shared: false,
             command: "windage run".to_owned(),
+            node: None,
             interrupted: std::sync::Arc::default(),
             calibration: serde_json::Value::Null,
         };

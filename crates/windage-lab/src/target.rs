@@ -78,7 +78,9 @@ impl Conversion<'_> {
     fn address(&self, endpoint: &Endpoint) -> Result<SocketAddr, LabError> {
         let address = resolve(endpoint).map_err(|why| self.wrong(why))?;
         let allow = &self.load.allow;
-        let allowed = allow.contains(&endpoint.host) || allow.contains(&Host::Ip(address.ip()));
+        let allowed = allow.contains(&endpoint.host)
+            || allow.contains(&Host::Ip(address.ip()))
+            || self.names.is_of_a_pod(address);
         if !Host::Ip(address.ip()).is_this_machine() && !allowed {
             return Err(LabError::NotAllowed {
                 arm: self.arm.to_owned(),

@@ -1,7 +1,7 @@
 //! The sink's thread and its listeners.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::thread::JoinHandleExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,6 +45,8 @@ pub struct SinkOptions {
     pub client_drop_p0s: bool,
     /// Where bodies are kept; `None`: nowhere.
     pub keep: Option<KeepOptions>,
+    /// Where [`Sink::start`] listens.
+    pub ip: IpAddr,
 }
 
 impl Default for SinkOptions {
@@ -58,6 +60,7 @@ impl Default for SinkOptions {
             detail: Detail::Full,
             client_drop_p0s: false,
             keep: None,
+            ip: Ipv4Addr::LOCALHOST.into(),
         }
     }
 }
@@ -148,7 +151,7 @@ pub struct Sink {
 type Wanted = Vec<Vec<(Protocol, SocketAddr)>>;
 
 impl Sink {
-    /// Opens a listener on 127.0.0.1 for each of `arms` and each of `protocols`, and receives on
+    /// Opens a listener (on 127.0.0.1 unless the options have another address) for each of `arms` and each of `protocols`, and receives on
     /// a thread named `sink`.
     ///
     /// # Errors
@@ -160,7 +163,7 @@ impl Sink {
         protocols: &[Protocol],
         options: SinkOptions,
     ) -> Result<Sink, SinkError> {
-        let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let free_port = SocketAddr::from((options.ip, 0));
         let of_arm: Vec<_> = protocols.iter().map(|&p| (p, free_port)).collect();
         Sink::open(vec![of_arm; arms], options)
     }

@@ -33,6 +33,8 @@ fn main() -> ExitCode {
     // Windage executes itself again for its helpers; these verbs are not for people.
     match args.nth(1).as_deref() {
         Some(windage_keeper::KEEPER_VERB) => windage_keeper::keeper_main(),
+        Some(windage_lab::STAND_IN_VERB) => return verbs::cluster::stand_in(args),
+        Some(windage_lab::DELETE_VERB) => return verbs::cluster::delete(args),
         Some(windage_lab::RESTORE_VERB) => return windage_lab::restore_from_environment(),
         Some(verbs::calibrate::SERVICE_VERB) => {
             return windage_calibration::main_from_args(args.map(Into::into));

@@ -45,6 +45,15 @@ impl Programs {
         cache::folder(&name_of(&module)?, |folder| build(&module, folder)).map(Programs)
     }
 
+    /// Whether Kubernetes is in the cache.
+    #[cfg(all(test, feature = "real-parts"))]
+    pub(super) fn are_built() -> Result<bool> {
+        Ok(workspace::cache()?
+            .join(name_of(&module())?)
+            .join("complete")
+            .is_file())
+    }
+
     /// A program that finds these, and those of the machine's administrator.
     pub(super) fn command(&self, program: &str) -> Command {
         let mut path = OsString::from(&self.0);

@@ -72,6 +72,7 @@ fn site_of(text: &str) -> Site {
         directory: dir.path().join("run"),
         is_shared: false,
         command: "windage run plan.toml".to_owned(),
+        node: None,
         interrupted: Arc::new(AtomicBool::new(false)),
         calibration: serde_json::Value::Null,
     };

@@ -62,6 +62,7 @@ impl Site {
             directory: dir.path().join("run"),
             is_shared: false,
             command: "windage run plan.toml".to_owned(),
+            node: None,
             interrupted: Arc::new(AtomicBool::new(false)),
             calibration: serde_json::Value::Null,
         };
@@ -69,7 +70,7 @@ impl Site {
         let host = serde_json::Value::Null;
         let run = RunDir::create(&options.directory, &manifest, PLAN, PLAN, &host).unwrap();
         let sets = SETS.map(<[ArmIndex]>::to_vec);
-        let mut receiving = Receiving::start(&plan, &run, &sets).unwrap().unwrap();
+        let mut receiving = Receiving::start(&plan, &run, &sets, None).unwrap().unwrap();
         receiving.launch(&plan);
         Site {
             plan,

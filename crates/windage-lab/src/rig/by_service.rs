@@ -43,7 +43,8 @@ impl ByService {
             let running = instance.services.iter();
             let running = running.filter_map(|of| Some((of.name.clone(), of.pid()?)));
             let running: Vec<(String, u32)> = running.collect();
-            if running.len() < 2 {
+            // The processes of pods are others than those of their stand-ins.
+            if running.len() < 2 || !instance.pods.is_empty() {
                 return Vec::new();
             }
             let service = |(name, root)| {

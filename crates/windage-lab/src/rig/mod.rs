@@ -40,6 +40,7 @@ use crate::LabError;
 use crate::conduct::Rig;
 use crate::log_limit::LogLimit;
 use crate::outside_load::OutsideLoad;
+use crate::pods;
 use crate::readings::Meters;
 use crate::receiving::Receiving;
 use crate::restore::Orders;
@@ -64,8 +65,9 @@ pub(crate) struct RealRig<'a> {
 impl<'a> RealRig<'a> {
     pub(crate) fn new(setting: &'a Setting<'a>, mut keeper: Keeper) -> Result<Self, LabError> {
         let (plan, emit) = (setting.plan, setting.emit);
+        pods::delete_at_end(setting, &mut keeper)?;
         let roots = [std::process::id(), keeper.keeper_pid()];
-        let receiving = Receiving::start(plan, setting.run, &setting.sets)?;
+        let receiving = Receiving::start(plan, setting.run, &setting.sets, setting.node.as_ref())?;
         let groups = sets::groups(&setting.sets, plan, &mut keeper, emit)?;
         let agent_group = sets::agent_group(plan, &groups, &mut keeper, emit)?;
         let are_read = !plan.agents.is_empty();

@@ -17,6 +17,7 @@ use windage_record::RunDir;
 use crate::LabError;
 use crate::clock::RunClock;
 use crate::names::Names;
+use crate::pods::Node;
 use crate::process_set::{Ground, Instance};
 
 /// Sleeps are cut into pieces of this length, so that Ctrl-C takes effect.
@@ -31,6 +32,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) clock: RunClock,
     /// The running executable.
     pub(crate) executable: PathBuf,
+    /// The node of the cluster on which this runs.
+    pub(crate) node: Option<Node>,
     /// The names that every service may use.
     pub(crate) names: Names,
     /// Set by a signal.
@@ -113,6 +116,8 @@ impl Setting<'_> {
             up,
             run: self.run,
             launch: number,
+            executable: &self.executable,
+            node: self.node.as_ref(),
             interrupted: &self.interrupted,
             emit: self.emit,
             ended: Vec::new(),

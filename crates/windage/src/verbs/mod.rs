@@ -4,6 +4,7 @@ pub(crate) mod bisect;
 pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;

@@ -21,6 +21,7 @@ use crate::progress::Progress;
 use crate::run_name::find;
 use crate::signals::Signals;
 use crate::verbs::clean::size;
+use crate::verbs::cluster;
 use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::Watch;
@@ -128,6 +129,16 @@ impl Measured {
         self.analysis.as_ref()
     }
 
+    /// Of a run that could not begin.
+    fn nothing(directory: &Path) -> Measured {
+        Measured {
+            directory: directory.to_owned(),
+            analysis: None,
+            exit: Exit::CouldNotMeasure,
+            size: None,
+        }
+    }
+
     /// The exit code of this run.
     pub(crate) fn exit(&self) -> Exit {
         self.exit
@@ -173,6 +184,13 @@ pub(crate) fn measure(
     signals: &Signals,
 ) -> Measured {
     let order = windage_lab::run_order(plan);
+    let node = match cluster::node(plan) {
+        Ok(node) => node,
+        Err(why) => {
+            message::error(why);
+            return Measured::nothing(directory);
+        }
+    };
     let progress = Progress::start(output.quiet, directory, signals.flag());
     let options = RunOptions {
         executable: executable(),
@@ -183,6 +201,7 @@ pub(crate) fn measure(
                 .skip(1)
                 .map(|arg| arg.to_string_lossy().into_owned()),
         ),
+        node,
         interrupted: signals.flag(),
         calibration: calibration_file::latest(),
     };

@@ -26,6 +26,7 @@ fn run_in(directory: &Path) -> RunDir {
         directory: directory.to_owned(),
         is_shared: false,
         command: "windage run".to_owned(),
+        node: None,
         interrupted: std::sync::Arc::default(),
         calibration: serde_json::Value::Null,
     };

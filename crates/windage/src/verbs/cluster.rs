@@ -1,0 +1,93 @@
+//! Clusters: the process that stands for a pod, and the node that this machine is.
+
+use std::process::ExitCode;
+
+use windage_lab::Node;
+use windage_plan::Plan;
+
+/// The process that stands for a pod. Its argument is the folder of the pod's order.
+pub(crate) fn stand_in(args: std::env::Args) -> ExitCode {
+    helper(args, |folder| with_client::stand_in(folder.as_ref()))
+}
+
+/// The process that deletes the pods of a run. Its argument says which.
+pub(crate) fn delete(args: std::env::Args) -> ExitCode {
+    helper(args, with_client::delete)
+}
+
+/// A helper with one argument; why it failed is in its log.
+fn helper(mut args: std::env::Args, work: impl FnOnce(&str) -> Result<(), String>) -> ExitCode {
+    match work(&args.next().unwrap_or_default()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            anstream::eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The node that this machine is; `None` for a plan without pods.
+///
+/// # Errors
+/// When the cluster can't be reached, or has no such node.
+pub(crate) fn node(plan: &Plan) -> Result<Option<Node>, String> {
+    if plan.services.iter().all(|service| service.pod.is_none()) {
+        return Ok(None);
+    }
+    let name = match &plan.cluster.node {
+        Some(name) => name.clone(),
+        None => own_name()?,
+    };
+    let address = with_client::address_on(plan.cluster.context.as_deref(), &name)?;
+    let mut id = [0; 4];
+    getrandom::fill(&mut id).map_err(|error| format!("a random number: {error}"))?;
+    let id = format!("{:08x}", u32::from_ne_bytes(id));
+    Ok(Some(Node { name, address, id }))
+}
+
+/// What the kubelet calls a machine, unless it is told otherwise.
+fn own_name() -> Result<String, String> {
+    let name =
+        nix::unistd::gethostname().map_err(|error| format!("the machine's name: {error}"))?;
+    Ok(name.to_string_lossy().to_lowercase())
+}
+
+#[cfg(feature = "cluster")]
+mod with_client {
+    use std::net::IpAddr;
+    use std::path::Path;
+
+    pub(super) fn stand_in(folder: &Path) -> Result<(), String> {
+        windage_cluster::stand_in(folder).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn delete(leftovers: &str) -> Result<(), String> {
+        let leftovers = serde_json::from_str(leftovers).map_err(|error| error.to_string())?;
+        windage_cluster::delete(&leftovers).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn address_on(context: Option<&str>, node: &str) -> Result<IpAddr, String> {
+        windage_cluster::address_on(context, node).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(not(feature = "cluster"))]
+mod with_client {
+    use std::net::IpAddr;
+    use std::path::Path;
+
+    const WITHOUT: &str = "this windage was built without the feature `cluster`, which services with `pod` need; \
+                           build it with `cargo install windage --locked --features cluster`";
+
+    pub(super) fn stand_in(_: &Path) -> Result<(), String> {
+        Err(WITHOUT.to_owned())
+    }
+
+    pub(super) fn delete(_: &str) -> Result<(), String> {
+        Err(WITHOUT.to_owned())
+    }
+
+    pub(super) fn address_on(_: Option<&str>, _: &str) -> Result<IpAddr, String> {
+        Err(WITHOUT.to_owned())
+    }
+}

@@ -1,0 +1,99 @@
+//! A cluster on this machine, and Windage on one of its nodes.
+
+// clippy.toml allows it in functions marked `#[test]`, but not in what they share.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::Value;
+
+use super::*;
+use crate::skip::skip;
+
+/// The cluster, which is taken down with the test.
+struct Up(Cluster);
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        self.0.down().unwrap();
+    }
+}
+
+impl Up {
+    /// What `kubectl` prints.
+    fn kubectl(&self, line: &str) -> String {
+        let mut kubectl = Programs::provide().unwrap().command("kubectl");
+        kubectl.env("KUBECONFIG", self.0.kubeconfig());
+        command::output(kubectl.args(line.split(' '))).unwrap()
+    }
+
+    /// Windage's exit code and what it prints.
+    fn run(&self, plan: &Path, out: &Path, more: &[&str]) -> (Option<i32>, String) {
+        let mut windage = Command::new(workspace::built_with_tests().unwrap());
+        windage
+            .args(["run", "--quiet", "--out"])
+            .arg(out)
+            .args(more);
+        let ended = windage
+            .arg(plan)
+            .env("KUBECONFIG", self.0.kubeconfig())
+            .output()
+            .unwrap();
+        (
+            ended.status.code(),
+            String::from_utf8_lossy(&ended.stderr).into_owned(),
+        )
+    }
+}
+
+/// One test, because a machine has one cluster at a time.
+#[test]
+fn pods_are_measured_and_nothing_of_them_stays() {
+    if let Some(why) = lacking() {
+        return skip("cluster::pods_are_measured_and_nothing_of_them_stays", why);
+    }
+    if network::exists() {
+        return skip(
+            "cluster::pods_are_measured_and_nothing_of_them_stays",
+            "a cluster is up, for somebody else",
+        );
+    }
+    let cluster = Cluster::in_folder(workspace::root().join("target/cluster"));
+    cluster.up(2).unwrap();
+    let up = Up(cluster);
+    let folder = tempfile::tempdir().unwrap();
+
+    let experiment = workspace::root().join("experiments/kubernetes");
+    let plan = experiment.join("plan.toml");
+    let measured = folder.path().join("measured");
+    let (code, said) = up.run(&plan, &measured, &["--for", "6s", "--rounds", "2"]);
+    assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
+    let analysis = fs::read(measured.join("analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_slice(&analysis).unwrap();
+    let arms = analysis["arms"].as_array().unwrap();
+    let otel = arms.iter().find(|arm| arm["id"] == "otel").unwrap();
+    let arrived = &otel["fidelity"];
+    assert!(
+        arrived["expected"].as_f64().unwrap() > 1000.0,
+        "{arrived:#}"
+    );
+    assert_eq!(arrived["lost"], 0.0, "{arrived:#}");
+    assert_eq!(
+        up.kubectl("get pods --output=name"),
+        "",
+        "pods of a run end with it"
+    );
+
+    let manifest = fs::read_to_string(experiment.join("app.yaml")).unwrap();
+    let manifest = manifest.replace("go-http:lab", "go-http:never-built");
+    fs::write(folder.path().join("app.yaml"), manifest).unwrap();
+    let without_image = folder.path().join("plan.toml");
+    fs::copy(plan, &without_image).unwrap();
+    let (code, said) = up.run(&without_image, &folder.path().join("failed"), &[]);
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("container app: ErrImageNeverPull"), "{said}");
+    assert_eq!(up.kubectl("get pods --output=name"), "");
+
+    drop(up);
+    assert!(!network::exists() && network::nodes().unwrap().is_empty());
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(!mounts.contains("windage-node"), "{mounts}");
+}
