@@ -33,7 +33,7 @@ pub(crate) enum Verb {
     /// Brings a cluster up and prints how to reach it. The first time it builds Kubernetes, which takes minutes
     Up {
         /// How many nodes
-        #[arg(default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=9))]
+        #[arg(default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=i64::from(network::NODES_MAX)))]
         nodes: u8,
     },
     /// Loads an image into every node
@@ -131,10 +131,14 @@ impl Cluster {
         processes: &[Process],
     ) -> Result<()> {
         let began = Instant::now();
-        let mut get = programs.command("kubectl");
-        get.arg("--kubeconfig").arg(self.kubeconfig());
-        get.args(["get", "nodes", "--output"]);
-        get.arg("jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}");
+        // Until the API server listens, it fails.
+        let get = |what: &[&str]| -> Result<String> {
+            let mut get = programs.command("kubectl");
+            get.arg("--kubeconfig").arg(self.kubeconfig()).arg("get");
+            let got = get.args(what).output().context("start kubectl")?;
+            Ok(String::from_utf8_lossy(&got.stdout).into_owned())
+        };
+        let conditions = "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}";
         loop {
             if let Some(dead) = processes.iter().find(|process| !process.lives()) {
                 bail!(
@@ -144,12 +148,11 @@ impl Cluster {
                     dead.last_lines()
                 );
             }
-            // Until the API server listens, it fails.
-            let ready = get.output().context("start kubectl")?;
-            let ready = String::from_utf8_lossy(&ready.stdout)
-                .matches("True")
-                .count();
-            if ready == nodes.len() {
+            let ready = get(&["nodes", "--output", conditions])?;
+            let ready = ready.matches("True").count();
+            // Without its account, a namespace takes no pods.
+            let takes_pods = || get(&["serviceaccount", "default", "--output=name"]);
+            if ready == nodes.len() && !takes_pods()?.is_empty() {
                 return Ok(());
             }
             if began.elapsed() > READY_MAX {

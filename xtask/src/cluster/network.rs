@@ -12,6 +12,10 @@ pub(super) const MACHINE: &str = "10.77.0.1";
 const BRIDGE: &str = "windage-lab";
 /// Namespaces are named after nodes with this in front.
 const NAMESPACE: &str = "windage-";
+/// Where the kernel lists network devices.
+const DEVICES: &str = "/sys/class/net";
+/// As many have addresses of their own.
+pub(super) const NODES_MAX: u8 = 9;
 /// Where `ip` keeps namespaces.
 const NAMESPACES: &str = "/run/netns";
 
@@ -26,7 +30,7 @@ pub(super) fn pods(number: usize) -> String {
 }
 
 pub(super) fn exists() -> bool {
-    Path::new("/sys/class/net").join(BRIDGE).exists()
+    Path::new(DEVICES).join(BRIDGE).exists()
 }
 
 /// The nodes that have a namespace, by name.
@@ -59,7 +63,7 @@ pub(super) fn make(nodes: &[String]) -> Result<()> {
     ip(&format!("address add {MACHINE}/24 dev {BRIDGE}"))?;
     ip(&format!("link set {BRIDGE} up"))?;
     for (number, name) in (1..).zip(nodes) {
-        let (namespace, here) = (format!("{NAMESPACE}{name}"), format!("windage-{number}"));
+        let (namespace, here) = (format!("{NAMESPACE}{name}"), link(number));
         ip(&format!("netns add {namespace}"))?;
         ip(&format!(
             "link add {here} type veth peer name eth0 netns {namespace}"
@@ -78,8 +82,15 @@ pub(super) fn make(nodes: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Removes whatever there is of it. Routes and devices go with the bridge and the namespaces.
+/// Removes whatever there is of it; routes go with the bridge.
 pub(super) fn remove() -> Result<()> {
+    // The kernel may keep a namespace, and with it the link into it, long after its last process.
+    for number in 1..=NODES_MAX {
+        let link = link(number.into());
+        if Path::new(DEVICES).join(&link).exists() {
+            ip(&format!("link delete {link}"))?;
+        }
+    }
     for node in nodes()? {
         ip(&format!("netns delete {NAMESPACE}{node}"))?;
     }
@@ -87,6 +98,11 @@ pub(super) fn remove() -> Result<()> {
         ip(&format!("link delete {BRIDGE}"))?;
     }
     Ok(())
+}
+
+/// This machine's end of the link to a node, counted from 1.
+fn link(number: usize) -> String {
+    format!("windage-{number}")
 }
 
 fn ip(line: &str) -> Result<()> {

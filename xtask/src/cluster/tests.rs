@@ -94,6 +94,12 @@ fn pods_are_measured_and_nothing_of_them_stays() {
 
     drop(up);
     assert!(!network::exists() && network::nodes().unwrap().is_empty());
+    let devices = fs::read_dir("/sys/class/net").unwrap();
+    let devices = devices.map(|of| of.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = devices
+        .filter(|name| name.starts_with("windage-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!mounts.contains("windage-node"), "{mounts}");
 }
