@@ -115,6 +115,17 @@ impl Placed {
         write(self, &folder.join(Placed::FILE))
     }
 
+    /// Forgets where an earlier pod was, if there was one.
+    ///
+    /// # Errors
+    /// When the file can't be removed.
+    pub fn forget(folder: &Path) -> io::Result<()> {
+        match std::fs::remove_file(folder.join(Placed::FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
     /// Reads what the stand-in of this folder wrote; `None` before the pod runs.
     ///
     /// # Errors

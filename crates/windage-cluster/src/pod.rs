@@ -3,22 +3,18 @@
 use k8s_openapi::DeepMerge;
 use k8s_openapi::api::core::v1::{
     Affinity, Container, EnvVar, NodeAffinity, NodeSelector, NodeSelectorRequirement,
-    NodeSelectorTerm, Pod, PodSpec, PodTemplateSpec,
+    NodeSelectorTerm, Pod, PodReadinessGate, PodSpec, PodTemplateSpec,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{ClusterError, Order, Patch};
 
 /// The kinds that have a template of a pod.
-const WITH_TEMPLATE: &[&str] = &[
-    "DaemonSet",
-    "Deployment",
-    "Job",
-    "ReplicaSet",
-    "StatefulSet",
-];
+/// (Not of ReplicaSets and DaemonSets, whose controllers would take the pod for theirs, and delete it.)
+const WITH_TEMPLATE: &[&str] = &["Deployment", "Job", "StatefulSet"];
+/// A condition that nobody sets.
+const NEVER_READY: &str = "windage.dev/never-ready";
 /// The field by which a node is named in a pod's affinity.
 const NODE_NAME: &str = "metadata.name";
 
@@ -45,13 +41,18 @@ pub(crate) fn pod(order: &Order) -> Result<Pod, ClusterError> {
     }
     let env = container.env.get_or_insert_default();
     for (name, value) in &order.env {
-        env.retain(|of| of.name != *name);
-        env.push(EnvVar {
+        let new = EnvVar {
             name: name.clone(),
             value: Some(value.clone()),
             value_from: None,
-        });
+        };
+        // In its place: later variables may refer to it (`$(NAME)`).
+        match env.iter_mut().find(|of| of.name == *name) {
+            Some(of) => *of = new,
+            None => env.push(new),
+        }
     }
+    alone(&mut spec);
     // A container that starts again would be another one than was warmed up.
     spec.restart_policy = Some("Never".to_owned());
     spec.termination_grace_period_seconds = Some(order.stop_within_s.into());
@@ -69,6 +70,26 @@ pub(crate) fn pod(order: &Order) -> Result<Pod, ClusterError> {
         spec: Some(spec),
         status: None,
     })
+}
+
+/// Keeps everybody else from sending it requests, which would count as the load's: Services, to which
+/// its labels may belong, take only pods that are ready, and the kubelet is not to ask whether it is.
+fn alone(spec: &mut PodSpec) {
+    let gates = spec.readiness_gates.get_or_insert_default();
+    gates.push(PodReadinessGate {
+        condition_type: NEVER_READY.to_owned(),
+    });
+    let initial = spec.init_containers.iter_mut().flatten();
+    // The next initial container waits for a sidecar's startup probe.
+    for sidecar in initial {
+        sidecar.liveness_probe = None;
+        sidecar.readiness_probe = None;
+    }
+    for container in &mut spec.containers {
+        container.liveness_probe = None;
+        container.readiness_probe = None;
+        container.startup_probe = None;
+    }
 }
 
 /// The template of a manifest's only pod.
@@ -108,9 +129,49 @@ fn patched(patch: &Patch) -> Result<PodTemplateSpec, ClusterError> {
     typed(patch, value)
 }
 
-/// Refuses keys that it does not know, as the API server does for `kubectl`.
-fn typed<T: DeserializeOwned>(file: &Patch, value: Value) -> Result<T, ClusterError> {
-    serde_json::from_value(value).map_err(|error| no_manifest(file, error.to_string()))
+/// Refuses what would be without effect: keys that no template has, and `null`, by which `kubectl` removes.
+fn typed(file: &Patch, mut value: Value) -> Result<PodTemplateSpec, ClusterError> {
+    if let Some(document) = value.as_object_mut() {
+        // Of a whole Pod.
+        for key in ["apiVersion", "kind", "status"] {
+            document.remove(key);
+        }
+    }
+    let typed: PodTemplateSpec = serde_json::from_value(value.clone())
+        .map_err(|error| no_manifest(file, error.to_string()))?;
+    let kept =
+        serde_json::to_value(&typed).map_err(|error| no_manifest(file, error.to_string()))?;
+    match without_effect(&value, &kept) {
+        Some(path) => Err(no_manifest(
+            file,
+            format!(
+                "`{path}` has no effect: a pod's template has no such key, or it is null; a patch adds and \
+                 replaces, begins with `spec` or `metadata`, and can't remove"
+            ),
+        )),
+        None => Ok(typed),
+    }
+}
+
+/// The first key of a value that is missing in what was read of it.
+fn without_effect(given: &Value, kept: &Value) -> Option<String> {
+    let below = |key: String, given: &Value, kept: &Value| {
+        Some(match without_effect(given, kept)?.as_str() {
+            "" => key,
+            rest => format!("{key}.{rest}"),
+        })
+    };
+    match (given, kept) {
+        (Value::Object(given), Value::Object(kept)) => given.iter().find_map(|(key, value)| {
+            below(key.clone(), value, kept.get(key).unwrap_or(&Value::Null))
+        }),
+        (Value::Array(given), Value::Array(kept)) => {
+            let mut items = given.iter().zip(kept).enumerate();
+            items.find_map(|(at, (given, kept))| below(at.to_string(), given, kept))
+        }
+        (Value::Null, _) | (_, Value::Null) => Some(String::new()),
+        _ => None,
+    }
 }
 
 fn no_manifest(file: &Patch, why: String) -> ClusterError {
@@ -244,7 +305,7 @@ spec:
             containers[0]["args"],
             serde_json::json!(["--serve", "--otel"])
         );
-        let env = serde_json::json!([{ "name": "SIZE", "value": "1" }, { "name": "MODE", "value": "otel" }]);
+        let env = serde_json::json!([{ "name": "MODE", "value": "otel" }, { "name": "SIZE", "value": "1" }]);
         assert_eq!(containers[0]["env"], env);
         assert_eq!(pod["spec"]["restartPolicy"], "Never");
     }
@@ -271,6 +332,44 @@ spec:
             assert_eq!(terms[index]["matchExpressions"][0]["key"], key);
             assert_eq!(terms[index]["matchFields"], only);
         }
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused() {
+        let table = [
+            ("containers: [{ name: proxy }]", "`containers`"),
+            (
+                "metadata: { anotations: { inject: 'true' } }",
+                "`metadata.anotations`",
+            ),
+            (
+                "spec: { containers: [{ name: app, image: null }] }",
+                "`spec.containers.0.image`",
+            ),
+            (
+                "spec: { containers: [{ name: app, $patch: delete }] }",
+                "`spec.containers.0.$patch`",
+            ),
+        ];
+        for (patch, key) in table {
+            let mut wanted = order(DEPLOYMENT);
+            wanted.patches = vec![file(patch)];
+            let error = pod(&wanted).unwrap_err().to_string();
+            assert!(error.contains(key), "{key}: {error}");
+        }
+    }
+
+    #[test]
+    fn nobody_else_asks_a_pod() {
+        let probed = DEPLOYMENT.replace(
+            "        args: [--serve]",
+            "        args: [--serve]\n        livenessProbe: { httpGet: { path: /, port: 80 } }",
+        );
+        let pod = json(&order(&probed));
+        assert_eq!(pod["spec"]["containers"][0]["args"][0], "--serve");
+        assert!(pod["spec"]["containers"][0].get("livenessProbe").is_none());
+        let gates = serde_json::json!([{ "conditionType": NEVER_READY }]);
+        assert_eq!(pod["spec"]["readinessGates"], gates);
     }
 
     #[test]

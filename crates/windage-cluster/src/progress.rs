@@ -31,7 +31,8 @@ impl Progress {
         let Some(status) = &pod.status else {
             return Progress::Waits(None);
         };
-        if let Some(why) = ended(status) {
+        let sidecars = sidecars(pod);
+        if let Some(why) = ended(status, &sidecars) {
             return Progress::Over(why);
         }
         let containers = status.container_statuses.iter().flatten();
@@ -55,14 +56,28 @@ impl Progress {
     }
 }
 
+/// Initial containers that are to run as long as the pod does.
+fn sidecars(pod: &Pod) -> Vec<&str> {
+    let initial = pod
+        .spec
+        .iter()
+        .flat_map(|spec| spec.init_containers.iter().flatten());
+    let stay = initial.filter(|of| of.restart_policy.as_deref() == Some("Always"));
+    stay.map(|of| of.name.as_str()).collect()
+}
+
 /// Where it is, if all its containers run.
 fn placed(pod: &Pod, status: &PodStatus) -> Option<Placed> {
     let ip = status.pod_ip.as_ref()?.parse().ok()?;
     let uid = pod.metadata.uid.clone()?;
-    let wanted = &pod.spec.as_ref()?.containers;
-    let statuses = status.container_statuses.as_deref().unwrap_or_default();
+    let own = pod
+        .spec
+        .as_ref()?
+        .containers
+        .iter()
+        .map(|of| of.name.as_str());
     let container = |name: &str| {
-        let of = statuses.iter().find(|of| of.name == name)?;
+        let of = statuses(status).find(|of| of.name == name)?;
         of.state.as_ref()?.running.as_ref()?;
         // Such as `containerd://0123`.
         let id = of.container_id.as_ref()?.rsplit('/').next()?;
@@ -71,7 +86,7 @@ fn placed(pod: &Pod, status: &PodStatus) -> Option<Placed> {
             id: id.to_owned(),
         })
     };
-    let containers: Option<Vec<Container>> = wanted.iter().map(|of| container(&of.name)).collect();
+    let containers: Option<Vec<Container>> = own.chain(sidecars(pod)).map(container).collect();
     Some(Placed {
         ip,
         uid,
@@ -79,18 +94,36 @@ fn placed(pod: &Pod, status: &PodStatus) -> Option<Placed> {
     })
 }
 
-/// Why it has ended, if it has: as a whole, or one of its containers.
-fn ended(status: &PodStatus) -> Option<String> {
+/// Of all containers, initial ones last.
+fn statuses(status: &PodStatus) -> impl Iterator<Item = &ContainerStatus> {
+    let initial = status.init_container_statuses.iter().flatten();
+    status.container_statuses.iter().flatten().chain(initial)
+}
+
+/// Why it has ended, if it has: as a whole, or one of its containers. The kubelet starts a sidecar again,
+/// but then it is not the one that was warmed up.
+fn ended(status: &PodStatus, sidecars: &[&str]) -> Option<String> {
     let containers = status.container_statuses.iter().flatten();
     if let Some(why) = containers.filter_map(terminated).next() {
         return Some(why);
     }
-    let initial = status.init_container_statuses.iter().flatten();
+    let initial = || status.init_container_statuses.iter().flatten();
+    let again =
+        |of: &&ContainerStatus| sidecars.contains(&of.name.as_str()) && of.restart_count > 0;
+    if let Some(of) = initial().find(again) {
+        return Some(format!(
+            "container {}: ended, and was started again",
+            of.name
+        ));
+    }
     let phase = status.phase.as_deref().unwrap_or_default();
     if !["Failed", "Succeeded"].contains(&phase) {
         return None;
     }
-    let why = initial.filter(|of| !of.ready).filter_map(terminated).next();
+    let why = initial()
+        .filter(|of| !of.ready)
+        .filter_map(terminated)
+        .next();
     Some(why.unwrap_or_else(|| {
         let reason = status.reason.as_deref().unwrap_or(phase);
         let message = status.message.as_deref().unwrap_or_default();
@@ -187,6 +220,34 @@ mod tests {
         for (status, why) in table {
             assert_eq!(progress(status), Progress::Over(why.to_owned()));
         }
+    }
+
+    #[test]
+    fn a_sidecar_has_to_stay() {
+        let running = serde_json::json!({ "running": {} });
+        let own = |restarts: u32| {
+            let mut sidecar = container("mesh", running.clone());
+            sidecar["restartCount"] = restarts.into();
+            serde_json::json!({
+                "metadata": { "uid": "1-2" },
+                "spec": { "containers": [{ "name": "app" }],
+                          "initContainers": [{ "name": "mesh", "restartPolicy": "Always" }] },
+                "status": { "phase": "Running", "podIP": "10.244.1.5", "initContainerStatuses": [sidecar],
+                            "containerStatuses": [container("app", running.clone())] },
+            })
+        };
+        let progress = |restarts| Progress::of(&serde_json::from_value(own(restarts)).unwrap());
+        let Progress::Runs(placed) = progress(0) else {
+            panic!("{:?}", progress(0))
+        };
+        let names: Vec<&str> = placed
+            .containers
+            .iter()
+            .map(|of| of.name.as_str())
+            .collect();
+        assert_eq!(names, ["app", "mesh"]);
+        let over = "container mesh: ended, and was started again";
+        assert_eq!(progress(1), Progress::Over(over.to_owned()));
     }
 
     #[test]

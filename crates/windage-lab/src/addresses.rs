@@ -39,6 +39,8 @@ pub(crate) fn allot(services: &[&Service]) -> Result<Vec<Allotted>, LabError> {
                 held.push(listener);
                 Some(address)
             }
+            // A pod has an address of its own.
+            (Origin::Command(_), None) if service.pod.is_some() => None,
             (Origin::Command(_), None) if service.addressed => Some(free_port(&mut held)?),
             (Origin::Command(_), None) => None,
         };

@@ -100,6 +100,7 @@ fn start_all(
         .and_then(|mut p| p.cpu_ns().ok());
     let began = Instant::now();
     for (service, mut allotted, mut prepared) in to_start {
+        let service = arm.map_or(service, |arm| arm.at_its_revision(service));
         if let Some(pod) = &service.pod {
             // It may name the addresses of pods before it, which are known only once those run.
             let log = log_of(ground, instance, service);

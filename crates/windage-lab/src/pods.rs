@@ -104,7 +104,9 @@ pub(crate) fn prepare(
     let dir = std::path::absolute(&dir).map_err(|source| LabError::Write { path: dir, source })?;
     make_folder_of(log)?;
     let order = order(ground, instance, (service, pod), arm, node)?;
-    order.write(&dir).map_err(|source| LabError::Write {
+    // A launch that failed may have left where its pod was.
+    let written = Placed::forget(&dir).and_then(|()| order.write(&dir));
+    written.map_err(|source| LabError::Write {
         path: dir.clone(),
         source,
     })?;
@@ -196,7 +198,10 @@ fn environment(
 
 /// A name that no other pod has: of letters, digits and `-` (RFC 1123).
 fn pod_name(id: &str, launch: u32, arm: usize, service: &str) -> String {
-    format!("windage-{id}-{launch}-{arm}-{}", service.replace('_', "-"))
+    format!(
+        "windage-{id}-{launch}-{arm}-{}",
+        service.replace('_', "-").trim_end_matches('-')
+    )
 }
 
 /// As a label's value: at most 63 characters, a letter or digit at both ends.

@@ -43,7 +43,7 @@ pub fn programs(plan: &Plan, executable: &Path) -> Vec<Program> {
     let mut programs: Vec<Program> = Vec::new();
     let mut add = |part, arms: &[ArmIndex]| {
         for service in services_of(plan, part, arms.first().copied()) {
-            if matches!(service.origin, Origin::Command(_)) {
+            if service.pod.is_none() && matches!(service.origin, Origin::Command(_)) {
                 let arms: Vec<&Arm> = arms.iter().map(|arm| &plan.arms[arm.get()]).collect();
                 let program = program(service, part, &arms, &names);
                 let is_same = |known: &&mut Program| {

@@ -23,6 +23,11 @@ mistakes! {
     a_patch_that_is_not_there: "sidecar.yaml" => "mesh.yaml";
     a_cluster_without_pods: "pod = { manifest = \"pod.yaml\", port = 8080, container = \"web\" }" => "command = [\"app\", \"{listen}\"]", "patch = { app = \"sidecar.yaml\" }\n" => "";
     an_agent_that_is_a_pod: "[load]" => "[[agent]]\nname = \"watcher\"\npod = { manifest = \"pod.yaml\", port = 1 }\n\n[load]", "args = { app" => "agents = [\"watcher\"]\nargs = { app";
+    a_process_that_runs_already_beside_a_pod: "[load]" => "[[service]]\nname = \"cache\"\nattach = { pid = 4711 }\n\n[load]";
+    an_address_that_a_pod_does_not_know: "MODE = \"plain\"" => "MODE = \"{listen}\"", "[\"--mesh\"]" => "[\"--mesh={app.port}\"]";
+    metrics_of_a_pod: "ready = {" => "metrics = \"/metrics\"\nready = {", "patch = {" => "scrape = { app = \"15s\" }\npatch = {";
+    a_switch_of_a_pod: "patch = {" => "switch = [{ http = \"POST http://{app}/on\" }]\npatch = {";
+    arms_that_share_a_pod_with_another_patch: "name = \"mesh\"" => "name = \"mesh\"\ninstance = \"one\"", "baseline = true" => "baseline = true\ninstance = \"one\"";
     a_profile_of_a_pod: "[load]" => "[profile]\nwith = \"perf\"\n\n[load]";
     a_socket_of_a_pod: "model = \"closed\"" => "model = \"closed\"\nunix = \"/tmp/app.sock\"";
 }

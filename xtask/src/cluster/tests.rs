@@ -27,20 +27,28 @@ impl Up {
 
     /// Windage's exit code and what it prints.
     fn run(&self, plan: &Path, out: &Path, more: &[&str]) -> (Option<i32>, String) {
+        let ended = self.windage(plan, out, more).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        (ended.status.code(), said)
+    }
+
+    fn windage(&self, plan: &Path, out: &Path, more: &[&str]) -> Command {
         let mut windage = Command::new(workspace::built_with_tests().unwrap());
         windage
             .args(["run", "--quiet", "--out"])
             .arg(out)
             .args(more);
-        let ended = windage
-            .arg(plan)
-            .env("KUBECONFIG", self.0.kubeconfig())
-            .output()
-            .unwrap();
-        (
-            ended.status.code(),
-            String::from_utf8_lossy(&ended.stderr).into_owned(),
-        )
+        windage.arg(plan).env("KUBECONFIG", self.0.kubeconfig());
+        windage
+    }
+}
+
+/// Waits, but not for ever.
+fn until(is: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        thread::sleep(POLL);
     }
 }
 
@@ -76,6 +84,14 @@ fn pods_are_measured_and_nothing_of_them_stays() {
         "{arrived:#}"
     );
     assert_eq!(arrived["lost"], 0.0, "{arrived:#}");
+    let cpu_us = |arm: &Value| arm["metrics"]["cpu_per_request"]["arm"].as_f64().unwrap();
+    let off = arms.iter().find(|arm| arm["id"] == "off").unwrap();
+    let (off, otel) = (cpu_us(off), cpu_us(otel));
+    // Of a request that takes 100 us or so, a tracer takes a third or so; a foreign or empty group neither.
+    assert!(
+        (20.0..2_000.0).contains(&off) && otel > 1.05 * off,
+        "{off} and {otel} us per request"
+    );
     assert_eq!(
         up.kubectl("get pods --output=name"),
         "",
@@ -86,11 +102,22 @@ fn pods_are_measured_and_nothing_of_them_stays() {
     let manifest = manifest.replace("go-http:lab", "go-http:never-built");
     fs::write(folder.path().join("app.yaml"), manifest).unwrap();
     let without_image = folder.path().join("plan.toml");
-    fs::copy(plan, &without_image).unwrap();
+    fs::copy(&plan, &without_image).unwrap();
     let (code, said) = up.run(&without_image, &folder.path().join("failed"), &[]);
     assert_eq!(code, Some(5), "{said}");
     assert!(said.contains("container app: ErrImageNeverPull"), "{said}");
     assert_eq!(up.kubectl("get pods --output=name"), "");
+
+    let killed = folder.path().join("killed");
+    let mut windage = up
+        .windage(&plan, &killed, &["--for", "60s"])
+        .spawn()
+        .unwrap();
+    let pods = || up.kubectl("get pods --output=name").lines().count();
+    until(|| pods() == 3);
+    windage.kill().unwrap();
+    windage.wait().unwrap();
+    until(|| pods() == 0);
 
     drop(up);
     assert!(!network::exists() && network::nodes().unwrap().is_empty());

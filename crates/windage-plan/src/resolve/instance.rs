@@ -166,6 +166,7 @@ fn differing_keys<'a>(
         ("env", arm.env == first.env),
         ("args", same(|arm| &arm.args)),
         ("command", same(|arm| &arm.command)),
+        ("patch", arm.patch == first.patch),
         ("scrape", scraped(first).eq(scraped(arm))),
     ];
     keys.into_iter()

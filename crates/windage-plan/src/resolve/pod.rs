@@ -12,7 +12,7 @@ use super::resolved::Resolved;
 use crate::plan::{ClusterPlace, ManifestFile, PodSource, ServiceName};
 use crate::value::sole_variable;
 use crate::wire::{self, Entries, PlanFile, Spanned, Text};
-use crate::{Problem, Value};
+use crate::{Problem, Template};
 
 /// `[cluster]`.
 pub(super) fn cluster(file: &PlanFile) -> ClusterPlace {
@@ -126,7 +126,7 @@ pub(super) fn refuse_other_keys(checker: &mut Checker<'_>, service: &wire::Servi
     }
 }
 
-/// Refuses what a plan with pods can't have beside them.
+/// Refuses what a plan with pods can't have beside them, or not yet.
 pub(super) fn refuse_beside_pods(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -142,87 +142,113 @@ pub(super) fn refuse_beside_pods(
         }
         return;
     };
-    let mut refuse = |span, message: &str, help: &str| {
+    let mut refuse = |span: Range<usize>, message: &str, help: &str| {
         checker.report(Problem::new(span, message, "not with pods").help(help));
     };
-    for other in services
-        .iter()
-        .filter(|of| of.service.pod.is_some() && of.name() != pod.name())
-    {
-        let message = format!(
-            "`{}` and `{}` are pods of the same arm",
-            pod.name(),
-            other.name()
-        );
-        refuse(
-            other.name_span.clone(),
-            &message,
-            "measure one at a time: several pods for an arm are not supported yet",
-        );
-    }
-    for of in services {
-        if of.service.pod.is_none() && of.launched() {
-            let message = format!(
-                "`{}` is launched on this machine, and `{}` is a pod",
-                of.name(),
-                pod.name()
-            );
+    other_services(&mut refuse, services, pod);
+    for service in file.service.iter().filter(|of| of.pod.is_some()) {
+        let env = service.env.0.iter().map(|(_, value)| value);
+        values(&mut refuse, env, pod.name());
+        let metric = service
+            .ready
+            .as_ref()
+            .and_then(|of| of.get_ref().metric.as_ref());
+        let asked = [
+            service.metrics.as_ref().map(Text::span),
+            service.drops.first().map(Spanned::span),
+            metric.map(Text::span),
+        ];
+        for span in asked.into_iter().flatten() {
             refuse(
-                of.name_span.clone(),
-                &message,
-                "make it a pod too, or `attach` to it by `url`",
+                span,
+                "a pod isn't asked for metrics or drops yet",
+                "remove it",
             );
-        } else if of.service.pod.is_some() && of.service.shared {
-            refuse(
-                of.name_span.clone(),
-                "a pod can't be shared yet",
-                "remove `shared`: each arm has its own",
-            );
-        }
-        let of_environment = of
-            .service
-            .env
-            .iter()
-            .filter(|(_, value)| matches!(value, Value::Environment { .. }));
-        if of.service.pod.is_some() && of_environment.count() > 0 {
-            secret_in_env(&mut refuse, of.name_span.clone());
         }
     }
     for arm in &file.arm {
-        for (key, value) in &arm.env.0 {
-            if sole_variable(value.get_ref()).is_some() {
-                secret_in_env(&mut refuse, key.span());
-            }
+        let env = arm.env.0.iter().map(|(_, value)| value);
+        let args = arm.args.0.iter().flat_map(|(_, words)| words);
+        let commands = arm.command.0.iter().flat_map(|(_, words)| words.get_ref());
+        values(&mut refuse, env.chain(args).chain(commands), pod.name());
+        let scraped = arm.scrape.0.first().map(|(key, _)| key.span());
+        let switched = arm.switch.first().map(Spanned::span);
+        for span in scraped.into_iter().chain(switched) {
+            let help = "give each arm what differs as `env`, `args` or `patch`";
+            refuse(span, "pods can't be scraped or switched yet", help);
         }
     }
-    if let Some(profile) = &file.profile {
-        refuse(
-            profile.span(),
-            "pods can't be profiled yet",
-            "remove `[profile]`",
-        );
-    }
-    if let Some(unix) = &file.load.unix {
-        refuse(
-            unix.span(),
-            "a pod's sockets can't be reached from outside",
-            "send the load to its port",
-        );
-    }
-    if model == Some(LoadModel::Batch) {
-        refuse(
-            file.load.model.span(),
-            "a pod gets load over the network",
-            "use `closed` or `open`",
-        );
+    let whole = [
+        file.profile.as_ref().map(|of| {
+            (
+                of.span(),
+                "pods can't be profiled yet",
+                "remove `[profile]`",
+            )
+        }),
+        file.load.unix.as_ref().map(|of| {
+            let message = "a pod's sockets can't be reached from outside";
+            (of.span(), message, "send the load to its port")
+        }),
+        (model == Some(LoadModel::Batch)).then(|| {
+            let message = "a pod gets load over the network";
+            (file.load.model.span(), message, "use `closed` or `open`")
+        }),
+    ];
+    for (span, message, help) in whole.into_iter().flatten() {
+        refuse(span, message, help);
     }
 }
 
-/// Everybody who may read pods would read it, and so would the order on disk.
-fn secret_in_env(refuse: &mut impl FnMut(Range<usize>, &str, &str), span: Range<usize>) {
-    refuse(
-        span,
-        "a variable of this environment would be readable in the pod",
-        "put it into a Secret, and name that in the manifest (`valueFrom`)",
-    );
+/// One pod for each arm, and nothing but what runs already for all of them.
+fn other_services(
+    refuse: &mut impl FnMut(Range<usize>, &str, &str),
+    services: &[Resolved],
+    pod: &Resolved,
+) {
+    for of in services {
+        let span = of.name_span.clone();
+        if of.service.pod.is_some() && of.name() != pod.name() {
+            let message = format!(
+                "`{}` and `{}` are pods of the same arm",
+                pod.name(),
+                of.name()
+            );
+            let help = "measure one at a time: several pods for an arm are not supported yet";
+            refuse(span, &message, help);
+        } else if of.service.pod.is_some() && of.service.shared {
+            let help = "remove `shared`: each arm has its own";
+            refuse(span, "a pod can't be shared yet", help);
+        } else if of.service.pod.is_none() && (of.launched() || !of.service.shared) {
+            let message = format!("`{}` is not a pod, and `{}` is one", of.name(), pod.name());
+            let help = "leave it out, or attach to it by `url` for all arms (`shared = true`)";
+            refuse(span, &message, help);
+        }
+    }
+}
+
+/// Refuses values for a pod that it can't have.
+fn values<'a>(
+    refuse: &mut impl FnMut(Range<usize>, &str, &str),
+    texts: impl Iterator<Item = &'a Text>,
+    pod: &str,
+) {
+    let of_process = |name: &str| {
+        let first = name.split('.').next().unwrap_or(name);
+        ["listen", "port", "dir", pod].contains(&first)
+    };
+    for text in texts {
+        if sole_variable(text.get_ref()).is_some() {
+            // Everybody who may read pods could read it, and it would be on disk.
+            let message = "a variable of this environment would be readable in the pod";
+            let help = "put it into a Secret, and name that in the manifest (`valueFrom`)";
+            refuse(text.span(), message, help);
+        }
+        let template = Template::parse(text.get_ref());
+        if let Some(name) = template.placeholders().find(|name| of_process(name)) {
+            let message = format!("`{{{name}}}` has no value in a pod");
+            let help = "its address is not known before it runs; it listens on its `port`, as the manifest says";
+            refuse(text.span(), &message, help);
+        }
+    }
 }

@@ -24,6 +24,16 @@ fn of_plan(plan: &Plan, executable: &Path) -> String {
             out += &format!("  attaches to `{}`: {}\n", service.name, target(attach));
         }
     }
+    for service in &plan.services {
+        if let Some(pod) = &service.pod {
+            let node = plan.cluster.node.as_deref().unwrap_or("of this machine");
+            let manifest = pod.manifest.path.display();
+            out += &format!(
+                "  pods of `{}`, one for each arm: {manifest}, on node {node}\n",
+                service.name
+            );
+        }
+    }
     for program in programs(plan, executable) {
         out += &of_program(&program);
     }
