@@ -66,6 +66,8 @@ const OTHERS: &[(&str, &str, Option<Counts>)] = &[
         None,
     ),
     ("subjects/shop/recommendations", "python3 -m unittest", None),
+    // Reads recorded runs with the program that Rust's tests have built.
+    ("python", "sh test.sh", None),
     ("subjects/shop", "python3 shop.py --check", None),
     ("web", "npx --no-install tsc --noEmit", None),
     ("web", "npx --no-install tsc --noEmit --project tests", None),
