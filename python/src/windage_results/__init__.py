@@ -88,7 +88,7 @@ def read(run) -> Analysis:
     try:
         return Analysis(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise ResultsError(f"{path}: {error.strerror}; `windage report {run}` writes it") from error
+        raise ResultsError(f"{path}: {error.strerror}; `windage report {run} --json --out {path}` writes it") from error
     except ValueError as error:
         raise ResultsError(f"{path} is not JSON: {error}") from error
 
