@@ -75,8 +75,8 @@ impl Cluster {
 
     /// What is half up after an error is taken down again, but for the logs.
     fn up(&self, nodes: u8) -> Result<()> {
-        if command::output(Command::new("id").arg("-u"))?.trim() != "0" {
-            bail!("a cluster makes namespaces and mounts; run this as root");
+        if let Some(why) = lacking() {
+            bail!("{why}");
         }
         if network::exists() {
             bail!("there is a cluster already; `cargo xtask cluster down` ends it");
@@ -214,19 +214,15 @@ impl Cluster {
     }
 }
 
-/// Whether this machine can have a cluster now, or why not: of the causes that a test meets.
-#[cfg(all(test, feature = "real-parts"))]
+/// Why this machine can't have a cluster; `None` if it can.
 fn lacking() -> Option<&'static str> {
     if !nix::unistd::geteuid().is_root() {
-        return Some("not root");
+        return Some("a cluster makes namespaces and mounts, which needs root");
     }
-    if !Path::new("/sys/fs/cgroup/cpuset").exists() {
-        return Some("no control groups of version 1, which this cluster uses");
-    }
-    match Programs::are_built() {
-        Ok(true) => None,
-        _ => Some("Kubernetes is not built; `cargo xtask cluster up` builds it"),
-    }
+    let has_v1 = Path::new("/sys/fs/cgroup/cpuset").exists();
+    (!has_v1).then_some(
+        "this cluster uses control groups of version 1, which this machine has not mounted",
+    )
 }
 
 /// A script of this folder as the first process of new namespaces, which ends with the command.

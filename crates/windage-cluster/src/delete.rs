@@ -1,4 +1,4 @@
-//! Deletes pods, and waits until they are gone.
+//! Deletes pods, and waits until the API server lists none of them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use crate::client::{api, block_on, pods};
 use crate::{ClusterError, ID, Leftovers};
 
-/// How long a pod may take to be gone, beyond the time that it has to end.
+/// How long a pod may still be listed, beyond the time that it has to end.
 pub(crate) const GONE_WITHIN: Duration = Duration::from_secs(30);
 /// How long a pod has to end whose run is over.
 const GRACE_S: u32 = 2;

@@ -165,7 +165,7 @@ impl StandIn<'_> {
         }
     }
 
-    /// Deletes the pod and waits until it is gone, so that it does not run beside what comes next.
+    /// Deletes the pod and waits until it has ended, so that it does not run beside what comes next.
     async fn delete(&self) -> Result<(), ClusterError> {
         let name = self.order.name.as_str();
         let failed = |error: kube::Error| api(&format!("delete pod {name}"), &error);

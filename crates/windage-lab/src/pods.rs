@@ -1,4 +1,4 @@
-//! Services that are pods: what their stand-ins are told, and where the pods turn out to be.
+//! Services that are pods: the orders for their stand-ins, and the addresses and counters of the pods.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -59,7 +59,7 @@ class Analysis:
         return pd.DataFrame(rows, columns=["regime", "arm", *keys])
 
     def warnings(self) -> pd.DataFrame:
-        """A row for each reason to doubt the run (``arm`` and ``metric`` missing) or a figure of it."""
+        """A row for each warning about the run (``arm`` and ``metric`` missing) or about a figure of it."""
         rows = []
         for part in self._parts():
             of_run = [(None, None, part["validity"])]

@@ -55,14 +55,12 @@ fn until(is: impl Fn() -> bool) {
 /// One test, because a machine has one cluster at a time.
 #[test]
 fn pods_are_measured_and_nothing_of_them_stays() {
-    if let Some(why) = lacking() {
+    let is_built = Programs::are_built().unwrap();
+    let why = lacking()
+        .or((!is_built).then_some("Kubernetes is not built; `cargo xtask cluster up` builds it"))
+        .or(network::exists().then_some("a cluster is up, for somebody else"));
+    if let Some(why) = why {
         return skip("cluster::pods_are_measured_and_nothing_of_them_stays", why);
-    }
-    if network::exists() {
-        return skip(
-            "cluster::pods_are_measured_and_nothing_of_them_stays",
-            "a cluster is up, for somebody else",
-        );
     }
     let cluster = Cluster::in_folder(workspace::root().join("target/cluster"));
     cluster.up(2).unwrap();

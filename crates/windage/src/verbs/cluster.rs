@@ -45,7 +45,7 @@ pub(crate) fn node(plan: &Plan) -> Result<Option<Node>, String> {
     Ok(Some(Node { name, address, id }))
 }
 
-/// What the kubelet calls a machine, unless it is told otherwise.
+/// What the kubelet calls a machine, unless its configuration has another name.
 fn own_name() -> Result<String, String> {
     let name =
         nix::unistd::gethostname().map_err(|error| format!("the machine's name: {error}"))?;
