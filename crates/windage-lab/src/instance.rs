@@ -102,7 +102,7 @@ fn start_all(
     for (service, mut allotted, mut prepared) in to_start {
         let service = arm.map_or(service, |arm| arm.at_its_revision(service));
         if let Some(pod) = &service.pod {
-            // It may name the addresses of pods before it, which are known only once those run.
+            // Its order is written last, so that it has the names of everything that already runs.
             let log = log_of(ground, instance, service);
             prepared = Some(pods::prepare(ground, instance, service, pod, arm, &log)?);
         }
