@@ -69,6 +69,21 @@ fn pods_are_measured_and_nothing_of_them_stays() {
 
     let experiment = workspace::root().join("experiments/kubernetes");
     let plan = experiment.join("plan.toml");
+    for (kubeconfig, code) in [(up.0.kubeconfig(), 0), ("/nowhere".into(), 5)] {
+        let mut doctor = Command::new(workspace::built_with_tests().unwrap());
+        doctor
+            .arg("doctor")
+            .arg(&plan)
+            .env("KUBECONFIG", kubeconfig);
+        let ended = doctor.output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert_eq!(ended.status.code(), Some(code), "{said}");
+        assert_eq!(
+            said.contains("missing: can't find the cluster"),
+            code != 0,
+            "{said}"
+        );
+    }
     let measured = folder.path().join("measured");
     let (code, said) = up.run(&plan, &measured, &["--for", "6s", "--rounds", "2"]);
     assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");

@@ -11,6 +11,7 @@ use windage_probe::System;
 use windage_probe::facility::{Lack, Trials, lacking};
 
 use crate::exit::Exit;
+use crate::verbs::cluster;
 use crate::verbs::run::{files, show_plan_error, show_plan_warnings};
 
 use super::finding::listed;
@@ -19,7 +20,7 @@ use super::finding::listed;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlanNeeds {
     path: PathBuf,
-    /// Programs, users and environment variables that are missing, in words.
+    /// Programs, users, environment variables and the node of pods, if they are missing, in words.
     lacks: Vec<String>,
     /// In the order of the file.
     agents: Vec<AgentNeeds>,
@@ -69,7 +70,11 @@ impl PlanNeeds {
         let lacks = windage_lab::lacks(plan, &executable);
         PlanNeeds {
             path: path.to_owned(),
-            lacks: lacks.iter().map(ToString::to_string).collect(),
+            lacks: lacks
+                .iter()
+                .map(ToString::to_string)
+                .chain(cluster::node(plan).err())
+                .collect(),
             agents: plan.agents.iter().map(needs).collect(),
             attached: Attached::of(plan),
         }
