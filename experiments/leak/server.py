@@ -1,7 +1,7 @@
-"""Answers requests, and keeps some memory more from time to time, as a queue does that nobody
-empties.
+"""Answers requests, and keeps some memory, an open descriptor or a thread more from time to time,
+as a queue does that nobody empties.
 
-    python3 server.py HOST:PORT BYTES_PER_HOUR
+    python3 server.py HOST:PORT [BYTES_PER_HOUR [DESCRIPTORS_PER_HOUR [THREADS_PER_HOUR]]]
 """
 
 import os
@@ -30,19 +30,35 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def leak(bytes_per_hour):
+def a_page():
+    # Random, so that all of it is written.
+    return os.urandom(PAGE)
+
+
+def a_descriptor():
+    return os.open(os.devnull, os.O_RDONLY)
+
+
+def a_thread():
+    thread = threading.Thread(target=threading.Event().wait, daemon=True)
+    thread.start()
+    return thread
+
+
+def leak(make, per_hour):
     kept = []
     while True:
-        time.sleep(3600 * PAGE / bytes_per_hour)
-        # Random, so that all of it is written.
-        kept.append(os.urandom(PAGE))
+        time.sleep(3600 / per_hour)
+        kept.append(make())
 
 
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
-    bytes_per_hour = int(sys.argv[2])
-    if bytes_per_hour > 0:
-        threading.Thread(target=leak, args=[bytes_per_hour], daemon=True).start()
+    per_hour = [int(given) for given in sys.argv[2:]]
+    per_hour[:1] = [given / PAGE for given in per_hour[:1]]
+    for make, rate in zip([a_page, a_descriptor, a_thread], per_hour):
+        if rate > 0:
+            threading.Thread(target=leak, args=[make, rate], daemon=True).start()
     ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
 
 

@@ -1,12 +1,14 @@
-//! How fast resident memory grows, in launches that last long enough to show it.
+//! How fast memory, threads and open descriptors grow, in launches that last long enough to show it.
 //!
-//! Memory is read at the end of each window. In the first half of a launch, or of an attachment of
-//! agents, caches fill and code is compiled; the growth is the slope of a straight line through the
-//! second half (least squares).
+//! Memory is read at the end of each window, the others every ten seconds or so. In the first half of
+//! a launch, or of an attachment of agents, caches fill, code is compiled, and pools of threads and
+//! connections are filled; the growth is the slope of a straight line through the second half (least
+//! squares).
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Place};
+use windage_model::{ArmIndex, Held, Metric, Place, Window};
+use windage_record::HeldAt;
 
 /// Readings of so long are averaged, so that those of a day take little room.
 const BIN_NS: u64 = 30_000_000_000;
@@ -14,9 +16,23 @@ const BINS_PER_HOUR: f64 = 120.0;
 /// Less than ten minutes show a start, and no growth.
 const LEAST: u64 = 20;
 
-/// Resident memory over time, of an arm's services or agents.
+/// What may grow, of services.
+pub(crate) const OF_SERVICES: [Metric; 3] = [
+    Metric::RssGrowth,
+    Metric::ThreadsGrowth,
+    Metric::DescriptorsGrowth,
+];
+
+/// What may grow, of agents.
+pub(crate) const OF_AGENTS: [Metric; 3] = [
+    Metric::AgentRssGrowth,
+    Metric::AgentThreadsGrowth,
+    Metric::AgentDescriptorsGrowth,
+];
+
+/// What may grow, over time, of each arm's services or agents.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Growth(BTreeMap<(ArmIndex, Life), Bins>);
+pub(crate) struct Growth(BTreeMap<(Metric, ArmIndex, Life), Bins>);
 
 /// For how long processes live: a launch, or an attachment of agents, of which a block has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,43 +41,60 @@ struct Life {
     block: Option<u32>,
 }
 
-/// The mean of each bin in which memory was read, by the bin's number.
+/// The mean of each bin with a reading, by the bin's number.
 type Bins = BTreeMap<u64, Mean>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mean {
-    bytes: f64,
+    value: f64,
     readings: f64,
 }
 
 impl Growth {
-    /// Adds a reading of services, some nanoseconds after the run began.
-    pub(crate) fn take(&mut self, place: Place, at_ns: u64, rss_bytes: Option<u64>) {
-        self.note(place, None, at_ns, rss_bytes);
+    /// Adds the memory at a window's end.
+    pub(crate) fn take(&mut self, window: &Window) {
+        let at_ns = window.started_ns.saturating_add(window.duration_ns);
+        let mut note = |metric, bytes| self.note(metric, window.place, at_ns, bytes);
+        note(Metric::RssGrowth, window.rss_bytes);
+        note(Metric::AgentRssGrowth, window.beside.agent_rss_bytes);
     }
 
-    /// Adds a reading of attached agents.
-    pub(crate) fn take_agents(&mut self, place: Place, at_ns: u64, rss_bytes: Option<u64>) {
-        self.note(place, Some(place.block), at_ns, rss_bytes);
+    /// Adds threads and descriptors.
+    pub(crate) fn take_held(&mut self, held: &HeldAt) {
+        let HeldAt {
+            place,
+            at_ns,
+            services,
+            agents,
+        } = *held;
+        let mut note = |metric, count| self.note(metric, place, at_ns, count);
+        note(Metric::ThreadsGrowth, services.map(|of| of.threads));
+        let descriptors = |of: Option<Held>| of?.descriptors;
+        note(Metric::DescriptorsGrowth, descriptors(services));
+        note(Metric::AgentThreadsGrowth, agents.map(|of| of.threads));
+        note(Metric::AgentDescriptorsGrowth, descriptors(agents));
     }
 
-    fn note(&mut self, place: Place, block: Option<u32>, at_ns: u64, rss_bytes: Option<u64>) {
-        let Some(bytes) = rss_bytes else { return };
-        let launch = place.launch;
-        let bins = self
-            .0
-            .entry((place.arm, Life { launch, block }))
-            .or_default();
+    /// Adds a reading, some nanoseconds after the run began.
+    fn note(&mut self, metric: Metric, place: Place, at_ns: u64, value: Option<u64>) {
+        let Some(value) = value else { return };
+        let life = Life {
+            launch: place.launch,
+            block: OF_AGENTS.contains(&metric).then_some(place.block),
+        };
+        let bins = self.0.entry((metric, place.arm, life)).or_default();
         let of = bins.entry(at_ns / BIN_NS).or_default();
         of.readings += 1.0;
-        of.bytes += (bytes as f64 - of.bytes) / of.readings;
+        of.value += (value as f64 - of.value) / of.readings;
     }
 
-    /// Bytes per hour, by launch: the mean over its attachments that are long enough.
-    pub(crate) fn bytes_per_hour(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
+    /// The growth per hour, by launch: the mean over its attachments that are long enough.
+    pub(crate) fn per_hour(&self, metric: Metric, arm: ArmIndex) -> BTreeMap<u32, f64> {
         let mut slopes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for ((_, life), bins) in self.0.iter().filter(|((of, _), _)| *of == arm) {
-            let readings: Vec<_> = bins.iter().map(|(&bin, of)| (bin, of.bytes)).collect();
+        let lives = self.0.iter();
+        let lives = lives.filter(|((what, of, _), _)| (*what, *of) == (metric, arm));
+        for ((_, _, life), bins) in lives {
+            let readings: Vec<_> = bins.iter().map(|(&bin, of)| (bin, of.value)).collect();
             if let Some(slope) = slope(&readings) {
                 slopes.entry(life.launch).or_default().push(slope);
             }
@@ -74,7 +107,7 @@ impl Growth {
     }
 }
 
-/// Bytes per bin in the second half of a life; `None` if it is too short.
+/// By how much the second half of a life grows per bin; `None` if it is too short.
 fn slope(life: &[(u64, f64)]) -> Option<f64> {
     let (first, last) = (life.first()?.0, life.last()?.0);
     if last - first < LEAST {
@@ -98,8 +131,9 @@ fn slope(life: &[(u64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::{analyse, fixture};
+    use windage_model::Interval;
     use windage_model::fixtures::place;
-    use windage_model::{Interval, Metric, Window};
+    use windage_record::Entry;
 
     const ARM: ArmIndex = ArmIndex(2);
     const MIB: f64 = 1_048_576.0;
@@ -117,13 +151,14 @@ mod tests {
     fn growth(seconds: u64, bytes: impl Fn(u64) -> f64) -> Option<f64> {
         let mut growth = Growth::default();
         for second in 0..seconds {
-            growth.take(
+            growth.note(
+                Metric::RssGrowth,
                 place(0, 0, ARM.0),
                 second * 1_000_000_000,
                 whole(bytes(second)),
             );
         }
-        growth.bytes_per_hour(ARM).get(&0).copied()
+        growth.per_hour(Metric::RssGrowth, ARM).get(&0).copied()
     }
 
     fn leak(second: u64) -> f64 {
@@ -160,14 +195,16 @@ mod tests {
             for block in 0..90 {
                 for second in 0..seconds {
                     let at = u64::from(block) * (seconds + 8) + second;
-                    growth.take_agents(
+                    growth.note(
+                        Metric::AgentRssGrowth,
                         place(0, block, ARM.0),
                         at * 1_000_000_000,
                         whole(leak(second)),
                     );
                 }
             }
-            growth.bytes_per_hour(ARM).get(&0).copied()
+            let found = growth.per_hour(Metric::AgentRssGrowth, ARM);
+            found.get(&0).copied()
         };
         assert_eq!(of_attachments(8), None, "90 attachments in 24 minutes");
         let found = of_attachments(900).unwrap();
@@ -203,5 +240,48 @@ mod tests {
         }
         let of_agents = found(&run, Metric::AgentRssGrowth).unwrap().estimate / MIB;
         assert!((of_agents - 3.0).abs() < 0.01, "{of_agents}");
+    }
+
+    /// A descriptor every two minutes in the services and a thread every six in the agents, in each
+    /// of three launches of half an hour, beside a pool that is filled in the first minute.
+    #[test]
+    fn descriptors_and_threads_grow_apart_from_memory() {
+        let mut run = fixture::records(3);
+        run.manifest.arms[2].agents = vec!["agent".to_owned()];
+        for (launch, arm, second) in readings(3, 3, 1800) {
+            let leaks = u64::from(arm == ARM.0);
+            let pool = second.min(60) / 10;
+            let held = |threads, descriptors| Held {
+                threads,
+                descriptors: Some(descriptors),
+            };
+            run.reported.push(Entry::Held(HeldAt {
+                place: place(launch, launch * 10, arm),
+                at_ns: second * 1_000_000_000,
+                services: Some(held(9 + pool, 20 + pool + leaks * second / 120)),
+                agents: (leaks == 1).then(|| held(12 + second / 360, 30)),
+            }));
+        }
+        let analysis = analyse(&run.gathered(), std::iter::empty(), std::iter::empty());
+        let found = |metric| -> f64 {
+            let found = &analysis.arms[2].metrics[&metric];
+            found.difference.as_ref().unwrap().absolute.estimate
+        };
+        assert_eq!(found(Metric::ThreadsGrowth), 0.0);
+        let descriptors = found(Metric::DescriptorsGrowth);
+        assert!((descriptors - 30.0).abs() < 1.0, "{descriptors}");
+        let of_agents = found(Metric::AgentThreadsGrowth);
+        assert!((of_agents - 10.0).abs() < 1.0, "{of_agents}");
+        assert_eq!(found(Metric::AgentDescriptorsGrowth), 0.0);
+        let control = &analysis.arms[1].metrics;
+        assert!(control.contains_key(&Metric::DescriptorsGrowth));
+        assert!(!control.contains_key(&Metric::AgentThreadsGrowth));
+    }
+
+    /// Readings every ten seconds.
+    fn readings(launches: u32, arms: u16, lasts: u64) -> Vec<(u32, u16, u64)> {
+        let all = (0..launches).flat_map(|launch| (0..arms).map(move |arm| (launch, arm)));
+        let each = |(launch, arm)| (0..lasts / 10).map(move |n| (launch, arm, n * 10));
+        all.flat_map(each).collect()
     }
 }

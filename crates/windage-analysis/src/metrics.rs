@@ -9,6 +9,7 @@ use crate::agents::of_agents;
 use crate::blocks::Reading;
 use crate::compare::{Comparison, Counts, Scale, by_launch, by_window};
 use crate::fidelity;
+use crate::growth::OF_SERVICES;
 use crate::ledger::Ledger;
 use crate::phases::starts_and_ends;
 use crate::run::Run;
@@ -214,9 +215,11 @@ fn per_launch(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
             compare(&ended(|a| a.pss_bytes), Scale::LogRatio),
         ),
     ]);
-    let growth = |of| run.records.windows.growth.bytes_per_hour(of);
-    if !growth(arm).is_empty() {
-        metrics.push((Metric::RssGrowth, compare(&growth, Scale::Difference)));
+    for metric in OF_SERVICES {
+        let growth = |of| run.records.windows.growth.per_hour(metric, of);
+        if !growth(arm).is_empty() {
+            metrics.push((metric, compare(&growth, Scale::Difference)));
+        }
     }
     metrics.extend(starts_and_ends(run, arm));
     metrics

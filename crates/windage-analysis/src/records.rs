@@ -204,6 +204,7 @@ impl Records {
             Entry::SelfReport(said) => self.self_reported.push(said),
             Entry::Services(used) => self.services.push(used),
             Entry::Agent(cycle) => self.cycles.push(cycle),
+            Entry::Held(held) => self.windows.growth.take_held(&held),
             Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
         }
     }

@@ -108,10 +108,8 @@ pub(crate) struct Windows {
     pub(crate) completed: u64,
     /// Length of all windows together.
     pub(crate) duration_ns: u64,
-    /// Memory of services over time.
+    /// Memory, threads and descriptors over time.
     pub(crate) growth: Growth,
-    /// Memory of agents over time.
-    pub(crate) growth_of_agents: Growth,
     /// CPU of Windage in all windows.
     pub(crate) own: OwnCpu,
     /// The smallest CPU that an arm used in a window, if any.
@@ -250,10 +248,7 @@ impl Windows {
             of_arm.warnings.note(warning);
         }
         of_launch.take(window);
-        let at_ns = window.started_ns.saturating_add(window.duration_ns);
-        let of_agents = window.beside.agent_rss_bytes;
-        self.growth.take(place, at_ns, window.rss_bytes);
-        self.growth_of_agents.take_agents(place, at_ns, of_agents);
+        self.growth.take(window);
         self.measured.push(window.into());
     }
 

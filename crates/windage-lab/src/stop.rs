@@ -50,6 +50,7 @@ pub(crate) fn replay(run: &RunDir, stopping: &mut dyn Stopping) -> Result<(), Re
             | Entry::SelfReport(_)
             | Entry::Services(_)
             | Entry::Agent(_)
+            | Entry::Held(_)
             | Entry::RunEnded(_) => {}
         }
     }

@@ -44,4 +44,4 @@ pub use warning::{
     Bottleneck, DriftOver, Evidence, EvidenceMap, IdleAgent, IncompleteEnding, LagCause, LossCause,
     SubjectLoad, Warning, WarningCode,
 };
-pub use window::{Activity, ArmCpu, CpuSource, MachineDelta, Place, Window, WindowCpu};
+pub use window::{Activity, ArmCpu, CpuSource, Held, MachineDelta, Place, Window, WindowCpu};

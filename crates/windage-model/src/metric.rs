@@ -13,6 +13,8 @@ pub enum Unit {
     Bytes,
     /// Bytes per hour.
     BytesPerHour,
+    /// A plain count per hour, such as threads.
+    PerHour,
     /// A plain count, such as page faults per request.
     One,
     /// A share of one, such as errors per request; shown in per cent.
@@ -33,6 +35,7 @@ impl Unit {
             Unit::Cores => "cores",
             Unit::Bytes => "bytes",
             Unit::BytesPerHour => "bytes/h",
+            Unit::PerHour => "1/h",
             Unit::One | Unit::Share => "1",
             Unit::Seconds => "s",
             Unit::Nanoseconds => "ns",
@@ -117,11 +120,11 @@ impl Metric {
     #[must_use]
     pub fn has_no_ratio(self) -> bool {
         use Metric::{
-            AgentAttachCpu, AgentAttachTime, AgentCpu, AgentCpuPerRequest, AgentRssGrowth,
-            AgentRssPeak, AgentRssSteady, BpfNsPerRequest, BpfRunsPerRequest,
-            ContextSwitchesPerRequest, CpuDeferred, CpuIdle, ErrorsPerRequest, FlushCpu, FlushTime,
-            KernelThreadsCpuPerRequest, PageFaultsPerRequest, RssGrowth, TelemetryLost,
-            WireBytesPerRequest,
+            AgentAttachCpu, AgentAttachTime, AgentCpu, AgentCpuPerRequest, AgentDescriptorsGrowth,
+            AgentRssGrowth, AgentRssPeak, AgentRssSteady, AgentThreadsGrowth, BpfNsPerRequest,
+            BpfRunsPerRequest, ContextSwitchesPerRequest, CpuDeferred, CpuIdle, DescriptorsGrowth,
+            ErrorsPerRequest, FlushCpu, FlushTime, KernelThreadsCpuPerRequest,
+            PageFaultsPerRequest, RssGrowth, TelemetryLost, ThreadsGrowth, WireBytesPerRequest,
         };
         matches!(
             self,
@@ -129,14 +132,17 @@ impl Metric {
                 | AgentAttachTime
                 | AgentCpu
                 | AgentCpuPerRequest
+                | AgentDescriptorsGrowth
                 | AgentRssGrowth
                 | AgentRssPeak
                 | AgentRssSteady
+                | AgentThreadsGrowth
                 | BpfNsPerRequest
                 | BpfRunsPerRequest
                 | ContextSwitchesPerRequest
                 | CpuDeferred
                 | CpuIdle
+                | DescriptorsGrowth
                 | ErrorsPerRequest
                 | FlushCpu
                 | FlushTime
@@ -144,6 +150,7 @@ impl Metric {
                 | PageFaultsPerRequest
                 | RssGrowth
                 | TelemetryLost
+                | ThreadsGrowth
                 | WireBytesPerRequest
         )
     }
@@ -200,6 +207,11 @@ metrics! {
     RssPeak = "rss_peak", "RSS, peak", Bytes, Lower;
     /// How fast the subject's resident memory grows in the second half of launches of ten minutes and more.
     RssGrowth = "rss_growth", "RSS, growth", BytesPerHour, Lower;
+    /// How many threads the subject has more per hour, in the second half of launches of ten minutes and more.
+    ThreadsGrowth = "threads_growth", "threads, growth", PerHour, Lower;
+    /// How many open file descriptors the subject has more per hour, in the second half of launches of ten
+    /// minutes and more.
+    DescriptorsGrowth = "descriptors_growth", "open descriptors, growth", PerHour, Lower;
     /// Proportional set size of the subject, read once per round.
     Pss = "pss", "PSS", Bytes, Lower;
     /// Share of requests that failed or got a status of 400 and above.
@@ -248,6 +260,12 @@ metrics! {
     /// How fast the resident memory of the arm's agents grows in the second half of attachments of ten
     /// minutes and more.
     AgentRssGrowth = "agent_rss_growth", "agent RSS, growth", BytesPerHour, Lower;
+    /// How many threads the arm's agents have more per hour, in the second half of attachments of ten minutes
+    /// and more.
+    AgentThreadsGrowth = "agent_threads_growth", "agent threads, growth", PerHour, Lower;
+    /// How many open file descriptors the arm's agents have more per hour, in the second half of attachments
+    /// of ten minutes and more.
+    AgentDescriptorsGrowth = "agent_descriptors_growth", "agent open descriptors, growth", PerHour, Lower;
     /// From the start of the arm's agents until they were ready.
     AgentAttachTime = "agent_attach_time", "attaching", Seconds, Lower;
     /// CPU of the arm's agents while they attach.

@@ -118,6 +118,15 @@ impl AddAssign for Activity {
     }
 }
 
+/// How much of what the kernel keeps by number processes have at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Their threads.
+    pub threads: u64,
+    /// Their open file descriptors: files, sockets, pipes. `None` if this user may not list them.
+    pub descriptors: Option<u64>,
+}
+
 /// One arm measured for a stretch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {

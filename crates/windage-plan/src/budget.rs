@@ -60,6 +60,7 @@ pub(crate) fn parse(unit: Unit, text: &str) -> Result<Limit, String> {
         Unit::Seconds => nanoseconds().map(|ns| ns / 1e9),
         Unit::Bytes => bytes(trimmed),
         Unit::BytesPerHour => trimmed.strip_suffix("/h").and_then(bytes),
+        Unit::PerHour => trimmed.strip_suffix("/h").and_then(units::decimal),
         Unit::PerSecond => units::parse_rate_or_zero(trimmed).ok(),
         Unit::Cores => trimmed
             .strip_suffix("cores")
@@ -103,6 +104,7 @@ fn example(unit: Unit) -> &'static str {
         Unit::Seconds => "200ms",
         Unit::Bytes => "16MiB",
         Unit::BytesPerHour => "1MiB/h",
+        Unit::PerHour => "0.5/h",
         Unit::PerSecond => "100/s",
         Unit::Cores => "0.05cores",
         Unit::One => "0.01",
@@ -128,6 +130,7 @@ pub(crate) fn print(unit: Unit, limit: Limit) -> String {
         Unit::Seconds => time(value * 1e9),
         Unit::Bytes => format!("{value}B"),
         Unit::BytesPerHour => format!("{value}B/h"),
+        Unit::PerHour => format!("{value}/h"),
         Unit::PerSecond => units::print_rate(value),
         Unit::Cores => format!("{value}cores"),
         Unit::One | Unit::Share => format!("{value}"),
@@ -139,15 +142,16 @@ pub(crate) fn print(unit: Unit, limit: Limit) -> String {
 pub(crate) fn can_have(metric: Metric, model: LoadModel) -> bool {
     use Metric::{
         CpuIdle, CpuPerEvent, CpuPerIteration, CpuPerIterationIsolated, CpuPerRecord, CpuPerSpan,
-        FlushCpu, FlushTime, GeneratorCpuPerRequest, Pss, RssGrowth, RssPeak, RssSteady,
-        StartupCpu, StartupTime, TelemetryLost, Throughput, TypicalCpuPerRequest, WallPerIteration,
+        DescriptorsGrowth, FlushCpu, FlushTime, GeneratorCpuPerRequest, Pss, RssGrowth, RssPeak,
+        RssSteady, StartupCpu, StartupTime, TelemetryLost, ThreadsGrowth, Throughput,
+        TypicalCpuPerRequest, WallPerIteration,
     };
     match metric {
         CpuPerSpan | CpuPerEvent | CpuPerRecord | GeneratorCpuPerRequest | TypicalCpuPerRequest => {
             false
         }
-        CpuIdle | RssSteady | RssPeak | RssGrowth | Pss | StartupTime | StartupCpu
-        | TelemetryLost => true,
+        CpuIdle | RssSteady | RssPeak | RssGrowth | ThreadsGrowth | DescriptorsGrowth | Pss
+        | StartupTime | StartupCpu | TelemetryLost => true,
         CpuPerIteration | CpuPerIterationIsolated | WallPerIteration | FlushTime | FlushCpu => {
             model == LoadModel::Batch
         }
@@ -174,6 +178,8 @@ mod tests {
             (Unit::Bytes, "300B", Some(InUnit(300.0))),
             (Unit::BytesPerHour, "1MiB/h", Some(InUnit(1_048_576.0))),
             (Unit::BytesPerHour, "1MiB", None),
+            (Unit::PerHour, "2.5/h", Some(InUnit(2.5))),
+            (Unit::PerHour, "2.5", None),
             (Unit::PerSecond, "100/s", Some(InUnit(100.0))),
             (Unit::Cores, "0.05cores", Some(InUnit(0.05))),
             (Unit::One, "0.01", Some(InUnit(0.01))),
@@ -215,6 +221,7 @@ mod tests {
                 (Unit::Seconds, Limit::InUnit(of_time / 1e9)),
                 (Unit::Bytes, Limit::InUnit(whole)),
                 (Unit::PerSecond, Limit::InUnit(value)),
+                (Unit::PerHour, Limit::InUnit(value)),
                 (Unit::Cores, Limit::InUnit(value)),
                 (Unit::One, Limit::InUnit(value)),
                 (Unit::Share, Limit::InUnit(value / 1e6)),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windage_model::{Activity, CpuSource};
+use windage_model::{Activity, CpuSource, Held};
 
 use crate::error::{ProbeError, has_left};
 use crate::linux::Linux;
@@ -374,6 +374,23 @@ impl ArmProbe {
             sum += process.activity(&*self.system, &mut self.buffer)?;
         }
         Ok(sum)
+    }
+
+    /// Threads and open file descriptors now. Lists a directory of each process: between windows
+    /// only.
+    ///
+    /// # Errors
+    /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
+    pub fn held(&mut self) -> Result<Held, ProbeError> {
+        let threads = self.sum_of_files("status", "a line Threads", process::threads)?;
+        let open = |id| match self.system.list(&task::dir(id).join("fd")) {
+            Ok(entries) => Some(entries.len() as u64),
+            Err(error) => has_left(&error).then_some(0),
+        };
+        Ok(Held {
+            threads,
+            descriptors: self.process_ids().map(open).sum(),
+        })
     }
 
     /// The sum of each running process's peak resident memory, in bytes. It is an upper bound,

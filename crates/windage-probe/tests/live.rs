@@ -86,6 +86,8 @@ fn watch_a_busy_shell(probe: &mut ArmProbe, mut shell: Shell) {
         "{activity:?}"
     );
     assert!(probe.rss_peak_bytes().unwrap() > 0);
+    let held = probe.held().unwrap();
+    assert!(held.threads == 2 && held.descriptors >= Some(2), "{held:?}");
     shell.end(probe);
     let ended_ns = probe.cpu_ns().unwrap();
     assert!(ended_ns >= start_ns + 50_000_000);

@@ -5,7 +5,7 @@
     reason = "clippy.toml allows it in tests, but not in their helper functions"
 )]
 
-use windage_model::{Activity, CpuSource};
+use windage_model::{Activity, CpuSource, Held};
 use windage_probe::{Accounting, ArmProbe, Clock, FakeSystem, ProbeError};
 
 const GROUP: &str = "/cg/arm";
@@ -50,7 +50,7 @@ impl Process {
         system.set(format!("{dir}/statm"), format!("999 {pages} 1 1 0 1 0\n"));
         system.set(
             format!("{dir}/status"),
-            format!("Name:\ta\nVmHWM:\t{} kB\n", pages * 8),
+            format!("Name:\ta\nVmHWM:\t{} kB\nThreads:\t2\n", pages * 8),
         );
         system.set(
             format!("{dir}/smaps_rollup"),
@@ -138,6 +138,15 @@ fn a_tree_is_the_sum_of_its_processes() {
     assert_eq!(probe.rss_peak_bytes().unwrap(), 7 * 8 * 1024);
     assert_eq!(probe.pss_bytes().unwrap(), 7 * 1024);
     assert_eq!(probe.cgroup_memory_peak_bytes().unwrap(), None);
+    let threads_alone = Held {
+        threads: 6,
+        descriptors: Some(0),
+    };
+    assert_eq!(probe.held().unwrap(), threads_alone);
+    for path in ["/proc/10/fd/0", "/proc/10/fd/7", "/proc/30/fd/1"] {
+        system.set(path, "");
+    }
+    assert_eq!(probe.held().unwrap().descriptors, Some(3));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Entries of the journal, as plain values.
 
 use windage_model::{
-    AgentCycle, ArmIndex, CpuSource, PhaseSpent, ProcessTimes, TurnBlock, Warning, Window,
+    AgentCycle, ArmIndex, CpuSource, Held, PhaseSpent, Place, ProcessTimes, TurnBlock, Warning,
+    Window,
 };
 
 use crate::Delivered;
@@ -43,6 +44,8 @@ pub enum Entry {
     Services(ServicesUsed),
     /// An arm's agents were attached and have been detached.
     Agent(AgentCycle),
+    /// What an arm's processes held after a window.
+    Held(HeldAt),
     /// The run ended; a resumed run continues after it.
     RunEnded(Ending),
 }
@@ -73,6 +76,7 @@ impl Entry {
             Entry::SelfReport(said) => Some(said.launch),
             Entry::Services(used) => Some(used.launch),
             Entry::Agent(cycle) => Some(cycle.launch),
+            Entry::Held(held) => Some(held.place.launch),
             Entry::Warning(_)
             | Entry::Version { .. }
             | Entry::BlockDone { .. }
@@ -88,6 +92,7 @@ impl Entry {
             Entry::Window(window) => Some(window.place.round),
             Entry::Turns(block) => Some(block.round),
             Entry::Process(times) => Some(times.place.round),
+            Entry::Held(held) => Some(held.place.round),
             _ => None,
         }
     }
@@ -225,6 +230,19 @@ pub struct CpuUsed {
     pub turns_ns: u64,
     /// In the idle stretch, in nanoseconds.
     pub idle_ns: u64,
+}
+
+/// What an arm's processes held after a window. It is read every ten seconds or so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldAt {
+    /// The window.
+    pub place: Place,
+    /// When, in nanoseconds since the run began.
+    pub at_ns: u64,
+    /// Its services; `None` when unreadable.
+    pub services: Option<Held>,
+    /// The agents that are attached; `None` without any, or when unreadable.
+    pub agents: Option<Held>,
 }
 
 /// How a run ended.

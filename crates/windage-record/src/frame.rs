@@ -331,7 +331,7 @@ mod tests {
         let whole = header(1);
         let table: [(&str, Vec<u8>, Header); 7] = [
             ("whole", whole.to_vec(), Header::Format(1)),
-            ("newer", header(7).to_vec(), Header::Format(7)),
+            ("newer", header(99).to_vec(), Header::Format(99)),
             ("empty", vec![], Header::Torn),
             ("cut in the magic", whole[..5].to_vec(), Header::Torn),
             ("cut in the checksum", whole[..15].to_vec(), Header::Torn),

@@ -34,8 +34,8 @@ pub use delivered::{
     TraceSample,
 };
 pub use entry::{
-    CpuUsed, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
-    ServicesUsed,
+    CpuUsed, Ending, Entry, HeldAt, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport,
+    ServiceUsed, ServicesUsed,
 };
 pub use error::RecordError;
 pub use histograms::{

@@ -13,12 +13,12 @@ use windage_model::{
 };
 
 /// The format of a run directory, stored in its manifest and in its journal.
-pub(crate) const FORMAT: u32 = 6;
+pub(crate) const FORMAT: u32 = 7;
 /// The oldest format that is read. Later ones have further kinds of records, and nothing else.
 const OLDEST: u32 = 5;
 
 /// The formats that are read, in words.
-pub(crate) const READABLE: &str = "formats 5 and 6";
+pub(crate) const READABLE: &str = "formats 5 to 7";
 
 /// Whether a run directory of this format can be read.
 pub(crate) fn is_readable(format: u32) -> bool {

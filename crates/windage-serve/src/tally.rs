@@ -76,7 +76,8 @@ impl Summed for Tally {
             | Entry::Phase(_)
             | Entry::Process(_)
             | Entry::SelfReport(_)
-            | Entry::Services(_) => {}
+            | Entry::Services(_)
+            | Entry::Held(_) => {}
         }
     }
 }

@@ -104,7 +104,7 @@ function ground(forest: Forest, [low, high]: Domain, room: number): Plot.Markish
   const digits = digitsOf(scale, step);
   const written = (v: number) => {
     const text = tickText(scale, v, true, digits);
-    return text === "0" ? text : `${text}${scale.unit === "" || scale.unit === "/s" ? "" : " "}${scale.unit}`;
+    return text === "0" ? text : `${text}${["", "/s", "/h"].includes(scale.unit) ? "" : " "}${scale.unit}`;
   };
   const marked = multiples(low, high, step);
   return [

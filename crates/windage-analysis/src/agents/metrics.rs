@@ -7,6 +7,7 @@ use windage_model::{AgentCycle, ArmIndex, BpfStatistics, Metric};
 use super::cycles::{ByLaunch, units};
 use super::pieces::{Part, pieces};
 use crate::compare::{self, Comparison, Ratios, Scale, mean_by_launch};
+use crate::growth::OF_AGENTS;
 use crate::run::Run;
 use crate::sums::Quotient;
 use crate::windows::AgentsBeside;
@@ -133,18 +134,20 @@ pub(crate) fn of_agents(run: &Run<'_>, arm: ArmIndex) -> Vec<(Metric, Comparison
     let of_cycles = FIGURES
         .into_iter()
         .filter_map(|(metric, figure)| Some((metric, of_cycles(run, arm, figure)?)));
+    let growths = OF_AGENTS.into_iter();
+    let growths = growths.filter_map(|metric| Some((metric, growth(run, arm, metric)?)));
     kernel_threads
         .map(|found| (Metric::KernelThreadsCpuPerRequest, found))
         .into_iter()
         .chain(of_cycles)
-        .chain(growth(run, arm).map(|found| (Metric::AgentRssGrowth, found)))
+        .chain(growths)
         .collect()
 }
 
 /// Zero for the baseline; `None` for other arms without agents, and where no attachment lasted long
 /// enough.
-fn growth(run: &Run<'_>, arm: ArmIndex) -> Option<Comparison> {
-    let of = |arm| run.records.windows.growth_of_agents.bytes_per_hour(arm);
+fn growth(run: &Run<'_>, arm: ArmIndex, metric: Metric) -> Option<Comparison> {
+    let of = |arm| run.records.windows.growth.per_hour(metric, arm);
     let mut arms = run.records.manifest.arms.iter();
     let of_arm = match arm {
         ArmIndex::BASELINE => arms.map(|arm| of(arm.index)).find(|of| !of.is_empty())?,

@@ -1,5 +1,7 @@
 //! A launch in progress: its windows, and its end.
 
+use std::collections::BTreeMap;
+
 use windage_model::{ArmId, ArmIndex, Place, TurnBlock, Warning};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
@@ -24,6 +26,9 @@ pub(crate) struct RealLaunched<'r, 'a> {
     pub(super) scraping: Scraping,
     /// The block in which the arms' processes were last listed.
     pub(super) listed: Option<u32>,
+    /// When threads and descriptors of each arm were last counted, in nanoseconds of the run's
+    /// clock.
+    pub(super) held_at: BTreeMap<ArmIndex, u64>,
     /// The readings after the last window; `None` while windows may follow.
     pub(super) after_windows: Option<AfterWindows>,
     /// Whether arms have taken turns.

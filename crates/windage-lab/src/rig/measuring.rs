@@ -1,7 +1,8 @@
 //! One window: switch, settle, read, load, read.
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
-use windage_model::{Beside, CpuSource, Place, Warning, Window};
+use windage_model::{Beside, CpuSource, Place, Soundness, Warning, Window};
+use windage_record::{Entry, HeldAt};
 
 use super::batch::note_process;
 use super::by_service::Account;
@@ -14,6 +15,9 @@ use crate::error::ServiceTrouble;
 use crate::readings::{beside, bill};
 use crate::stretch::Stretch;
 use crate::warnings;
+
+/// Growth is computed from readings of half a minute, and listing descriptors takes time.
+const HELD_EVERY_NS: u64 = 10_000_000_000;
 
 impl RealLaunched<'_, '_> {
     /// Measures one window.
@@ -53,11 +57,38 @@ impl RealLaunched<'_, '_> {
         let of_process = note_process(services.findings, place, &driven);
         window.warnings.extend(of_process);
         window.warnings.extend(services.death(own).map(died));
-        Ok(Measured {
+        let measured = Measured {
             window,
             response_time: services.recording.response_time.clone(),
             service_time: services.recording.service_time.clone(),
-        })
+        };
+        if measured.window.soundness() != Soundness::Void {
+            self.note_held(place);
+        }
+        Ok(measured)
+    }
+
+    /// Counts threads and open descriptors of the arm's processes, if the last time is long enough
+    /// ago.
+    fn note_held(&mut self, place: Place) {
+        let at_ns = self.services.setting.clock.now_ns();
+        let last_ns = self.held_at.get(&place.arm);
+        if last_ns.is_some_and(|last_ns| at_ns.saturating_sub(*last_ns) < HELD_EVERY_NS) {
+            return;
+        }
+        self.held_at.insert(place.arm, at_ns);
+        let services = self.services.probe(place.arm).held().ok();
+        let agents = self.agents.probe().and_then(|probe| probe.held().ok());
+        // A process that was a window has ended.
+        let [services, agents] = [services, agents].map(|of| of.filter(|held| held.threads > 0));
+        if services.is_some() || agents.is_some() {
+            self.services.findings.push(Entry::Held(HeldAt {
+                place,
+                at_ns,
+                services,
+                agents,
+            }));
+        }
     }
 
     /// Lists the processes of arms and shared services, the kernel's threads and all other programs

@@ -17,7 +17,7 @@ mod setting;
 mod switching;
 mod turns;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windage_keeper::Keeper;
 use windage_load::Recording;
@@ -165,6 +165,7 @@ impl<'a> Rig for RealRig<'a> {
             losses: started.losses,
             scraping: started.scraping,
             listed: None,
+            held_at: BTreeMap::new(),
             after_windows: None,
             has_turns: false,
         };

@@ -129,6 +129,12 @@ pub fn resident_peak_bytes(status: &[u8]) -> Option<u64> {
     kib(number_after(status, b"VmHWM:")?)
 }
 
+/// How many threads a process has, from `/proc/PID/status`.
+#[must_use]
+pub fn threads(status: &[u8]) -> Option<u64> {
+    number_after(status, b"Threads:")
+}
+
 /// The proportional share of resident memory, in bytes, from `/proc/PID/smaps_rollup`: a page
 /// shared by n processes counts 1/n. Zero when the file is empty, as for an ended process.
 #[must_use]
@@ -279,6 +285,9 @@ mod tests {
         assert_eq!(timeslices(b"959846 2740027 2\n"), Some(2));
         assert_eq!(timeslices(b"0 0 0\n"), Some(0));
         assert_eq!(timeslices(b"959846 2740027\n"), None);
+        assert_eq!(threads(STATUS), Some(1));
+        assert_eq!(threads(b"Name:\ta\nThreads:\t42\n"), Some(42));
+        assert_eq!(threads(b"Name:\ta\n"), None);
         assert_eq!(context_switches(STATUS), Some(7 + 1));
         assert_eq!(context_switches(b"voluntary_ctxt_switches:\t3\n"), None);
     }
@@ -292,6 +301,7 @@ mod tests {
             let _ = run_ns(&bytes);
             let _ = context_switches(&bytes);
             let _ = resident_peak_bytes(&bytes);
+            let _ = threads(&bytes);
             let _ = proportional_bytes(&bytes);
         }
 

@@ -31,6 +31,7 @@ const SELF_REPORTED: u8 = 11;
 const AGENT: u8 = 12;
 const TURNS: u8 = 13;
 const SERVICES: u8 = 14;
+const HELD: u8 = 15;
 
 /// The commit mark of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +85,7 @@ pub(crate) fn append(
         Entry::SelfReport(s) => append_as(out, SELF_REPORTED, &s.store()),
         Entry::Agent(c) => append_as(out, AGENT, &c.store()),
         Entry::Services(s) => append_as(out, SERVICES, &s.store()),
+        Entry::Held(h) => append_as(out, HELD, &h.store()),
     }
 }
 
@@ -107,6 +109,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<Decoded, String> {
         SELF_REPORTED => Entry::SelfReport(read(payload)?),
         AGENT => Entry::Agent(read(payload)?),
         SERVICES => Entry::Services(read(payload)?),
+        HELD => Entry::Held(read(payload)?),
         _ => return Err("the kind is unknown".to_owned()),
     };
     Ok(Decoded::Entry(entry))

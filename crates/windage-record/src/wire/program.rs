@@ -1,9 +1,9 @@
-//! Stored forms of batch programs.
+//! Stored forms of batch programs, and of what processes hold.
 
-use windage_model::{ArmIndex, Phase, PhaseSpent, Place, ProcessTimes};
+use windage_model::{ArmIndex, Held, Phase, PhaseSpent, Place, ProcessTimes};
 
 use super::stored::{Store, stored};
-use crate::SelfReport;
+use crate::{HeldAt, SelfReport};
 
 stored!(PhaseSpent as StoredPhaseSpent {
     launch: u32,
@@ -25,6 +25,18 @@ stored!(SelfReport as StoredSaid {
     arm: ArmIndex,
     name: String,
     text: String,
+});
+
+stored!(HeldAt as StoredHeldAt {
+    place: Place,
+    at_ns: u64,
+    services: Option<Held>,
+    agents: Option<Held>,
+});
+
+stored!(Held as StoredHeld {
+    threads: u64,
+    descriptors: Option<u64>,
 });
 
 impl Store for Phase {

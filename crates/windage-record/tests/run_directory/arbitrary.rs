@@ -8,12 +8,12 @@ use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
     Activity, ArmCpu, ArmIndex, ArmTurns, Beside, CpuSource, DriftOver, ErrorCounts, Exchanges,
-    MachineDelta, Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, TurnBlock,
+    Held, MachineDelta, Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, TurnBlock,
     TurnOrder, Warning, Window, WindowCpu,
 };
 use windage_record::{
-    CpuUsed, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport, ServiceUsed,
-    ServicesUsed,
+    CpuUsed, Ending, Entry, HeldAt, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport,
+    ServiceUsed, ServicesUsed,
 };
 
 use self::agent::agent_cycle;
@@ -361,6 +361,24 @@ fn services() -> impl Strategy<Value = ServicesUsed> {
     })
 }
 
+fn held() -> impl Strategy<Value = Option<Held>> {
+    let held = any::<(u64, Option<u64>)>().prop_map(|(threads, descriptors)| Held {
+        threads,
+        descriptors,
+    });
+    prop::option::of(held)
+}
+
+fn held_at() -> impl Strategy<Value = HeldAt> {
+    let all = (place(), any::<u64>(), held(), held());
+    all.prop_map(|(place, at_ns, services, agents)| HeldAt {
+        place,
+        at_ns,
+        services,
+        agents,
+    })
+}
+
 /// Any entry of any kind.
 pub(crate) fn any_entry() -> impl Strategy<Value = Entry> {
     let ending = prop_oneof![
@@ -383,6 +401,7 @@ pub(crate) fn any_entry() -> impl Strategy<Value = Entry> {
         said().prop_map(Entry::SelfReport),
         services().prop_map(Entry::Services),
         agent_cycle().prop_map(Entry::Agent),
+        held_at().prop_map(Entry::Held),
         ending.prop_map(Entry::RunEnded),
     ]
 }

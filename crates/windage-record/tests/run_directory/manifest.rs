@@ -69,7 +69,7 @@ fn a_file_of_another_version_is_read_or_named() {
     samples::create(dir.path());
     let path = dir.path().join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
-    let table: [(&str, &str, &str, Option<&str>); 9] = [
+    let table: [(&str, &str, &str, Option<&str>); 10] = [
         (
             "a field was added",
             "\"seed\"",
@@ -78,20 +78,26 @@ fn a_file_of_another_version_is_read_or_named() {
         ),
         (
             "the format before, which only lacks records",
+            "\"format\": 7",
             "\"format\": 6",
+            None,
+        ),
+        (
+            "the one before that",
+            "\"format\": 7",
             "\"format\": 5",
             None,
         ),
         (
             "an older format",
-            "\"format\": 6",
+            "\"format\": 7",
             "\"format\": 2",
             Some("is in format 2, as windage 0.1.0 wrote it"),
         ),
         (
             "a newer format",
-            "\"format\": 6",
             "\"format\": 7",
+            "\"format\": 8",
             Some("use that version, or measure again"),
         ),
         ("not JSON", "{", "<", Some("is damaged")),

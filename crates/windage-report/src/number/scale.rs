@@ -49,6 +49,7 @@ impl Scale {
                 (1e3, 1e3, "kB/h"),
                 (0.0, 1.0, "B/h"),
             ],
+            Unit::PerHour => &[(0.0, 1.0, "/h")],
             Unit::Nanoseconds => &[(1e6, 1e6, "ms"), (1e4, 1e3, "µs"), (0.0, 1.0, "ns")],
             Unit::Cores => &[(0.0, 1.0, "cores")],
             Unit::One => &[(0.0, 1.0, "")],
@@ -146,7 +147,7 @@ impl Scale {
     pub(crate) fn attach(self, written: &str) -> String {
         match self.unit {
             "" => written.to_owned(),
-            "/s" => format!("{written}/s"),
+            "/s" | "/h" => format!("{written}{}", self.unit),
             unit => format!("{written} {unit}"),
         }
     }

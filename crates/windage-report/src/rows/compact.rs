@@ -176,6 +176,10 @@ pub(crate) const GROUPS: &[Group] = {
             ],
         ),
         detail("Memory, more", &[relative(Pss)]),
+        group(
+            "Threads and descriptors",
+            &[absolute(ThreadsGrowth), absolute(DescriptorsGrowth)],
+        ),
         detail(
             "Context switches and page faults",
             &[
@@ -205,6 +209,8 @@ pub(crate) const GROUPS: &[Group] = {
                     absolute(AgentCpuPerRequest),
                     absolute(AgentRssSteady),
                     absolute(AgentRssGrowth),
+                    absolute(AgentThreadsGrowth),
+                    absolute(AgentDescriptorsGrowth),
                     absolute(BpfNsPerRequest),
                     absolute(BpfRunsPerRequest),
                 ],
@@ -366,7 +372,11 @@ const HEADLINES: &[Metric] = {
         ResponseTimeP99,
         RssSteady,
         RssGrowth,
+        ThreadsGrowth,
+        DescriptorsGrowth,
         AgentRssGrowth,
+        AgentThreadsGrowth,
+        AgentDescriptorsGrowth,
         MachineCpuPerRequest,
         ResponseTimeP50,
         StartupTime,

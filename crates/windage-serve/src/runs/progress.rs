@@ -123,7 +123,8 @@ impl Summed for Course {
             | Entry::Phase(_)
             | Entry::Process(_)
             | Entry::SelfReport(_)
-            | Entry::Services(_) => {}
+            | Entry::Services(_)
+            | Entry::Held(_) => {}
         }
     }
 }

@@ -160,7 +160,7 @@ fn a_run_of_another_format_is_refused() {
     shop.start_plan(&plan.text()).end().code(0);
     let manifest = shop.of_run("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    let newer = text.replace("\"format\": 6", "\"format\": 99");
+    let newer = text.replace("\"format\": 7", "\"format\": 99");
     assert_ne!(newer, text);
     fs::write(&manifest, newer).unwrap();
     let table: [&[&str]; 2] = [&["report", &shop.run], &["run", "--resume", &shop.run]];
