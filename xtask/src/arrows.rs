@@ -9,6 +9,8 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windage-model", &[]),
     ("windage-files", &[]),
+    // For tests alone.
+    ("windage-schema", &[]),
     ("windage-cluster", &["windage-files"]),
     ("windage-keeper", &["windage-files", "windage-model"]),
     ("windage-load", &["windage-model"]),

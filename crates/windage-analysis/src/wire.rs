@@ -17,6 +17,8 @@ mod inference;
 mod load;
 mod planning;
 mod profiles;
+#[cfg(test)]
+mod schema;
 mod script;
 mod stages;
 
@@ -45,6 +47,9 @@ use planning::PlanningWire;
 pub use profiles::{FunctionWire, ProfileWire};
 use script::{BatchWire, ScriptWire};
 use stages::StagesWire;
+
+/// The JSON Schema of analysis.json.
+pub const JSON_SCHEMA: &str = include_str!("../analysis.schema.json");
 
 /// The schema's version; it changes only when a reader of the old one would be misled.
 pub const SCHEMA: u32 = 1;
@@ -93,6 +98,7 @@ fn to_value(wire: &impl Serialize) -> serde_json::Value {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AnalysisWire {
     pub schema: u32,
     pub windage: String,
@@ -114,6 +120,7 @@ pub struct AnalysisWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RevisionsWire {
     pub base: RevisionWire,
     pub head: RevisionWire,
@@ -121,6 +128,7 @@ pub struct RevisionsWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RevisionWire {
     pub name: String,
     pub commit: String,
@@ -137,6 +145,7 @@ impl From<&Revision> for RevisionWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RestoredWire {
     pub service: String,
     pub failed: Option<String>,
@@ -153,6 +162,7 @@ impl AnalysisWire {
 /// What holds under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UnderLoadWire {
     pub regime: Option<String>,
     pub primary: String,
@@ -170,6 +180,7 @@ pub struct UnderLoadWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DesignWire {
     pub order: String,
     pub load: String,
@@ -195,6 +206,7 @@ pub struct DesignWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TurnsWire {
     pub blocks: u32,
     pub block_s: Option<f64>,
@@ -208,6 +220,7 @@ pub struct TurnsWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlacedWire {
     pub part: String,
     pub name: Option<String>,
@@ -216,6 +229,7 @@ pub struct PlacedWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OwnCostWire {
     pub generator_cores: Option<f64>,
     pub sink_cores: Option<f64>,
@@ -225,6 +239,7 @@ pub struct OwnCostWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ValidityWire {
     pub verdict: String,
     pub reasons: Vec<ReasonWire>,
@@ -232,6 +247,7 @@ pub struct ValidityWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReasonWire {
     pub code: String,
     pub verdict: String,
@@ -241,6 +257,7 @@ pub struct ReasonWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum EvidenceWire {
     Number(Option<f64>),
@@ -250,6 +267,7 @@ pub enum EvidenceWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ArmWire {
     pub id: String,
     pub name: String,
@@ -273,6 +291,7 @@ pub struct ArmWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MetricWire {
     pub unit: String,
     pub direction: String,
@@ -303,6 +322,7 @@ pub struct MetricWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ServiceWire {
     pub service: String,
     pub cpu: MetricWire,
@@ -310,6 +330,7 @@ pub struct ServiceWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScopeWire {
     pub load: String,
     pub rate: Option<f64>,
@@ -318,6 +339,7 @@ pub struct ScopeWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IntervalWire {
     pub estimate: Option<f64>,
     pub low: Option<f64>,
@@ -328,6 +350,7 @@ pub struct IntervalWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MissingWire {
     pub code: String,
     pub text: String,

@@ -4,13 +4,12 @@
 //! compared with the committed file.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::wire::{Entries, OneOrMore, PlanFile, Scalar, Spanned, Switch, SwitchTable};
 
@@ -97,25 +96,16 @@ const TABLES: &[(&str, &str)] = &[
     ("### `[profile]`", "Profile"),
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn schema() -> Value {
     let generator = SchemaSettings::draft07().into_generator();
     let mut schema = generator.into_root_schema_for::<PlanFile>().to_value();
     simplify(&mut schema);
     schema["title"] = json!("A plan of windage");
-    let documents = fs::read_to_string(root().join("docs/FORMAT.md")).unwrap();
-    for (heading, of) in TABLES {
-        let (_, table) = documents.split_once(&format!("\n{heading}\n")).unwrap();
-        let meanings = meanings(table);
-        let described = match *of {
-            "" => &mut schema,
-            name => &mut schema["definitions"][name],
-        };
-        describe(described["properties"].as_object_mut().unwrap(), &meanings);
-    }
+    windage_schema::describe(
+        &mut schema,
+        &windage_schema::format_from("# Formats"),
+        TABLES,
+    );
     schema
 }
 
@@ -152,103 +142,20 @@ fn simplify(value: &mut Value) {
     }
 }
 
-/// Adds the meanings of keys. A reference stands alone in this draft, so it gets a wrapper.
-fn describe(properties: &mut Map<String, Value>, meanings: &BTreeMap<String, String>) {
-    for (key, property) in properties {
-        let Some(meaning) = meanings.get(key) else {
-            continue;
-        };
-        if property.get("$ref").is_some() {
-            *property = json!({ "allOf": [property.take()] });
-        }
-        property["description"] = json!(meaning);
-    }
-}
-
-/// What each row of the first table says of the keys in its first cell.
-fn meanings(text: &str) -> BTreeMap<String, String> {
-    let rows = text.lines().skip_while(|line| !line.starts_with("| key"));
-    let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
-    let mut meanings = BTreeMap::new();
-    for row in rows {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let [_, keys, of_type, default, meaning, _] = &cells[..] else {
-            panic!("{row}");
-        };
-        let mut whole = format!("{meaning}.");
-        if !of_type.is_empty() {
-            whole.push_str(&format!(" Type: {of_type}."));
-        }
-        match *default {
-            "" | "none" => {}
-            required if required.starts_with("required") => {
-                whole.push_str(&format!(" It is {required}."))
-            }
-            default => whole.push_str(&format!(" Default: {default}.")),
-        }
-        let whole = without_links(&whole).replace('`', "");
-        for key in keys.split('`').skip(1).step_by(2) {
-            meanings.insert(key.to_owned(), whole.clone());
-        }
-    }
-    meanings
-}
-
-/// `[text](target)` as the text alone.
-fn without_links(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("](") {
-        let (before, name) = before.rsplit_once('[').unwrap_or((before, ""));
-        plain.push_str(before);
-        plain.push_str(name);
-        rest = after.split_once(')').map_or("", |(_, rest)| rest);
-    }
-    plain + rest
-}
-
 #[test]
 fn the_committed_schema_is_that_of_the_code() {
-    let made = format!("{:#}\n", schema());
-    let committed = root().join("crates/windage-plan/plan.schema.json");
-    if fs::read_to_string(&committed).ok().as_ref() != Some(&made) {
-        let new = root().join("target/plan.schema.json");
-        fs::write(&new, made).unwrap();
-        panic!(
-            "crates/windage-plan/plan.schema.json differs from the code: replace it by target/plan.schema.json"
-        );
-    }
+    windage_schema::assert_committed(&schema(), "crates/windage-plan/plan.schema.json");
 }
 
 #[test]
 fn every_key_of_a_plan_has_its_meaning() {
-    let schema = schema();
-    let tables = TABLES.iter().filter(|(_, of)| !of.is_empty());
-    for (_, of) in tables {
-        let properties = schema["definitions"][of]["properties"].as_object().unwrap();
-        for (key, property) in properties {
-            // A table of its own.
-            let is_table = *of == "Design" && key == "thorough";
-            assert!(
-                is_table || property["description"].is_string(),
-                "{of}: {key}"
-            );
-        }
-    }
-}
-
-#[test]
-fn links_are_shown_as_their_texts() {
-    let table = [
-        (
-            "see [this](a.md#b) and [`that`](#c).",
-            "see this and `that`.",
-        ),
-        ("a list `[]` of (some)", "a list `[]` of (some)"),
-    ];
-    for (text, expected) in table {
-        assert_eq!(without_links(text), expected);
-    }
+    let types: Vec<_> = TABLES
+        .iter()
+        .filter(|(_, of)| !of.is_empty())
+        .copied()
+        .collect();
+    let none: [String; 0] = [];
+    assert_eq!(windage_schema::without_meaning(&schema(), &types), none);
 }
 
 /// Every plan of the experiments is valid, and a wrong key or type is not.
@@ -256,7 +163,8 @@ fn links_are_shown_as_their_texts() {
 fn plans_are_valid_by_the_schema() {
     let validator = jsonschema::draft7::new(&schema()).unwrap();
     let mut plans = Vec::new();
-    find(&root().join("experiments"), &mut plans);
+    let experiments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    find(&experiments, &mut plans);
     assert!(plans.len() > 30, "{plans:?}");
     for path in plans {
         let text = fs::read_to_string(&path).unwrap();

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::flags::{
     CalibrateFlags, CompletionsFlags, DemoFlags, DoctorFlags, InitFlags, ManFlags, ReportFlags,
-    RunFlags,
+    RunFlags, SchemaFlags,
 };
 use crate::verbs::bisect::BisectFlags;
 use crate::verbs::check::CheckFlags;
@@ -154,13 +154,13 @@ pub(crate) enum Verb {
     Clean(CleanFlags),
     /// Print a completion script for a shell.
     Completions(CompletionsFlags),
-    /// Print the JSON Schema of plans, from which editors complete.
+    /// Print the JSON Schema of plans, from which editors complete, or of results.
     ///
     /// Write it beside the plan and name it in the plan's first line: `#:schema plan.schema.json`. Editors
     /// with a TOML language server (Even Better TOML, Taplo) then complete keys, show what they mean, and
-    /// mark mistakes.
-    #[command(after_help = "Example:\n  windage schema > plan.schema.json")]
-    Schema,
+    /// mark mistakes. From the schema of `analysis.json`, which is what `--json` prints for one plan, tools such
+    /// as quicktype make types of many languages.
+    Schema(SchemaFlags),
     /// Write the manual pages into a folder.
     Man(ManFlags),
 }

@@ -344,6 +344,24 @@ pub(crate) struct CompletionsFlags {
 
 #[derive(Args, Debug)]
 #[command(
+    after_help = "Examples:\n  windage schema > plan.schema.json\n  windage schema analysis > analysis.schema.json"
+)]
+pub(crate) struct SchemaFlags {
+    /// Of which file.
+    #[arg(value_name = "FILE", default_value = "plan")]
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// What people write: plan.toml
+    Plan,
+    /// What a run finds: analysis.json
+    Analysis,
+}
+
+#[derive(Args, Debug)]
+#[command(
     after_help = "Example:\n  mkdir -p ~/.local/share/man/man1 && windage man ~/.local/share/man/man1"
 )]
 pub(crate) struct ManFlags {

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Verb::Doctor(flags) => verbs::doctor::doctor(&flags),
         Verb::Clean(flags) => verbs::clean::clean(&flags),
         Verb::Completions(flags) => verbs::completions::completions(&flags),
-        Verb::Schema => verbs::schema::schema(),
+        Verb::Schema(flags) => verbs::schema::schema(&flags),
         Verb::Man(flags) => verbs::man::man(&flags),
     };
     exit.code()

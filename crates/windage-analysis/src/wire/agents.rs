@@ -9,6 +9,7 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgentWire {
     pub names: Vec<String>,
     pub attachments: usize,
@@ -23,6 +24,7 @@ pub struct AgentWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RangeWire {
     pub median: Option<f64>,
     pub max: Option<f64>,
@@ -31,6 +33,7 @@ pub struct RangeWire {
 /// A figure over attachments; with a single attachment it has no interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverWire {
     pub estimate: Option<f64>,
     pub interval: Option<IntervalWire>,
@@ -38,6 +41,7 @@ pub struct OverWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AttachWire {
     pub time_s: RangeWire,
     pub cpu_s: Option<RangeWire>,
@@ -46,6 +50,7 @@ pub struct AttachWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UpWire {
     pub cpu_cores: Option<OverWire>,
     pub cpu_us_per_request: Option<OverWire>,
@@ -55,6 +60,7 @@ pub struct UpWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DetachWire {
     pub time_s: Option<RangeWire>,
     pub cpu_s: Option<RangeWire>,
@@ -62,6 +68,7 @@ pub struct DetachWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BpfWire {
     pub programs: Vec<ProgramWire>,
     pub links: u32,
@@ -74,6 +81,7 @@ pub struct BpfWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProgramWire {
     pub name: String,
     pub kind: String,
@@ -85,6 +93,7 @@ pub struct ProgramWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbesWire {
     pub service_us_per_request: IntervalWire,
     pub bpf_us_per_request: OverWire,
@@ -97,6 +106,7 @@ pub struct ProbesWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CycleWire {
     pub launch: u32,
     pub block: u32,

@@ -8,6 +8,7 @@ use windage_model::Metric;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BillWire {
     pub machine: LineWire,
     pub lines: Vec<ItemWire>,
@@ -19,6 +20,7 @@ pub struct BillWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ItemWire {
     pub item: String,
     #[serde(flatten)]
@@ -27,6 +29,7 @@ pub struct ItemWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LineWire {
     pub baseline_us_per_request: Option<f64>,
     pub arm_us_per_request: Option<f64>,
@@ -36,6 +39,7 @@ pub struct LineWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BystanderWire {
     pub bystander_of: String,
     pub control: String,
@@ -46,6 +50,7 @@ pub struct BystanderWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgainstWire {
     pub against_us_per_request: Option<f64>,
     pub arm_us_per_request: Option<f64>,
@@ -62,6 +67,7 @@ pub struct AgainstWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FidelityPointWire {
     pub arm: String,
     pub regime: String,

@@ -9,6 +9,7 @@ use crate::{ArmAnalysis, BudgetAnalysis};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BudgetWire {
     pub of: String,
     pub metric: String,
@@ -30,6 +31,7 @@ pub struct BudgetWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverrideWire {
     pub instead_of: Option<f64>,
     pub reason: String,

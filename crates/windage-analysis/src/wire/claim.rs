@@ -8,6 +8,7 @@ use crate::{ArmAnalysis, ClaimAnalysis};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClaimWire {
     pub text: String,
     pub source: String,

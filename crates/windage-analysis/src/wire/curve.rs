@@ -10,6 +10,7 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CurveWire {
     pub factor: String,
     pub of: String,
@@ -23,6 +24,7 @@ pub struct CurveWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointWire {
     pub arm: String,
     pub level: Option<f64>,
@@ -34,6 +36,7 @@ pub struct PointWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FitWire {
     pub against: String,
     pub terms: Vec<TermWire>,
@@ -44,6 +47,7 @@ pub struct FitWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TermWire {
     pub kind: String,
     pub half_at: Option<f64>,
@@ -52,6 +56,7 @@ pub struct TermWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LackOfFitWire {
     pub f: Option<f64>,
     pub points_df: Option<f64>,
@@ -61,6 +66,7 @@ pub struct LackOfFitWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BandPointWire {
     pub x: Option<f64>,
     pub y: Option<f64>,
@@ -70,6 +76,7 @@ pub struct BandPointWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeldOutWire {
     pub arm: String,
     pub x: Option<f64>,
@@ -80,6 +87,7 @@ pub struct HeldOutWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DropLimitWire {
     pub above: Option<f64>,
     pub below: Option<f64>,

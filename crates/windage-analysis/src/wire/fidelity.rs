@@ -12,6 +12,7 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FidelityWire {
     pub of: String,
     pub expected: Option<f64>,
@@ -40,6 +41,7 @@ pub struct FidelityWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KindWire {
     pub expected: Option<f64>,
     pub delivered: u64,
@@ -48,6 +50,7 @@ pub struct KindWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InWindowsWire {
     pub expected: Option<f64>,
     pub delivered: u64,
@@ -58,6 +61,7 @@ pub struct InWindowsWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LossWire {
     pub code: String,
     pub reason: String,
@@ -67,6 +71,7 @@ pub struct LossWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TracesWire {
     pub one_in: u64,
     pub sampled: u64,
@@ -77,6 +82,7 @@ pub struct TracesWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DelayWire {
     pub p50_us: f64,
     pub p90_us: f64,
@@ -87,6 +93,7 @@ pub struct DelayWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProtocolWire {
     pub protocol: String,
     pub export_requests: u64,
@@ -99,6 +106,7 @@ pub struct ProtocolWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SourceWire {
     pub service: String,
     pub scope: String,

@@ -9,6 +9,7 @@ use crate::{InFamily, MetricAnalysis, Seat, StopOutcome, VarianceComponents};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StopWire {
     pub metric: Option<String>,
     pub half_width: Option<f64>,
@@ -18,6 +19,7 @@ pub struct StopWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FamilyWire {
     pub name: String,
     pub comparisons: usize,
@@ -28,6 +30,7 @@ pub struct FamilyWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeatWire {
     pub name: String,
     pub comparisons: usize,
@@ -35,6 +38,7 @@ pub struct SeatWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VarianceComponentsWire {
     pub launch_sd: Option<f64>,
     pub block_sd: Option<f64>,

@@ -8,6 +8,7 @@ use crate::{Analysis, ArmLoad, Coincidence, SlowExchange};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LoadWire {
     pub intended_per_s: Option<f64>,
     pub offered_per_s: Option<f64>,
@@ -28,6 +29,7 @@ pub struct LoadWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorsWire {
     pub connect: u64,
     pub timeout: u64,
@@ -37,6 +39,7 @@ pub struct ErrorsWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StatusWire {
     #[serde(rename = "1xx")]
     pub informational: u64,
@@ -52,6 +55,7 @@ pub struct StatusWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GeneratorWire {
     pub send_lag_us_max: f64,
     pub preemptions: Option<u64>,
@@ -62,6 +66,7 @@ pub struct GeneratorWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SlowExchangeWire {
     pub arm: String,
     pub launch: u32,
@@ -75,6 +80,7 @@ pub struct SlowExchangeWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CoincidenceWire {
     pub stall_us: Option<f64>,
     pub generator_preemptions: Option<u64>,

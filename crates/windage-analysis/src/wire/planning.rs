@@ -7,6 +7,7 @@ use crate::{Planning, PlanningFigures, Room};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanningWire {
     pub within_s: Option<f64>,
     pub spans: Option<FiguresWire>,
@@ -16,6 +17,7 @@ pub struct PlanningWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FiguresWire {
     pub per_core_second: RoomWire,
     pub within: RoomWire,
@@ -23,6 +25,7 @@ pub struct FiguresWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RoomWire {
     pub estimate: Option<f64>,
     pub low: Option<f64>,
@@ -35,6 +38,7 @@ pub struct RoomWire {
 /// Why there is no upper end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UnboundedWire {
     pub code: String,
     pub text: String,

@@ -8,6 +8,7 @@ use crate::{ArmProfile, Sampled, profiles};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProfileWire {
     pub arm: String,
     pub profiler: String,
@@ -27,6 +28,7 @@ pub struct ProfileWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FunctionWire {
     pub function: String,
     pub is_added: bool,
@@ -37,6 +39,7 @@ pub struct FunctionWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AddedWire {
     pub baseline_us: Option<f64>,
     pub arm_us: Option<f64>,
@@ -46,6 +49,7 @@ pub struct AddedWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FailureWire {
     pub text: String,
     pub remedy: String,

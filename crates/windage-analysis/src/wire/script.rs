@@ -9,6 +9,7 @@ use crate::{Averaged, BatchFacts, Script, ScriptPhase};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BatchWire {
     pub whole_processes: bool,
     pub iterations_chosen: bool,
@@ -29,6 +30,7 @@ impl From<&BatchFacts> for BatchWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScriptWire {
     pub iterations: Option<u64>,
     pub runs: usize,
@@ -40,6 +42,7 @@ pub struct ScriptWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PhaseWire {
     pub runs: usize,
     pub wall_s: IntervalWire,

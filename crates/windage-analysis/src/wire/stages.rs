@@ -10,6 +10,7 @@ const FAMILY: &str = "secondary: each interval holds on its own and belongs to n
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StagesWire {
     pub metric: String,
     pub unit: String,
@@ -26,6 +27,7 @@ pub struct StagesWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StageWire {
     pub arm: String,
     pub adds_to: String,
@@ -36,6 +38,7 @@ pub struct StageWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CostWire {
     pub difference: Option<IntervalWire>,
     pub relative: Option<IntervalWire>,
@@ -48,6 +51,7 @@ pub struct CostWire {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EndToEndWire {
     pub arm: String,
     pub same_as: String,

@@ -1,9 +1,13 @@
 //! `windage schema`.
 
 use crate::exit::Exit;
+use crate::flags::{SchemaFlags, SchemaOf};
 use crate::verbs::report::print;
 
-/// Prints the JSON Schema of plans.
-pub(crate) fn schema() -> Exit {
-    print(windage_plan::SCHEMA)
+/// Prints a JSON Schema.
+pub(crate) fn schema(flags: &SchemaFlags) -> Exit {
+    print(match flags.of {
+        SchemaOf::Plan => windage_plan::SCHEMA,
+        SchemaOf::Analysis => windage_analysis::wire::JSON_SCHEMA,
+    })
 }

@@ -68,10 +68,13 @@ fn completions_are_printed_for_shells() {
 }
 
 #[test]
-fn the_schema_of_plans_is_printed() {
+fn the_schemas_of_plans_and_results_are_printed() {
     let shop = Workshop::new();
     let schema = shop.windage(&["schema"]).code(0).json();
     assert!(schema["properties"]["arm"].is_object(), "{schema}");
+    let schema = shop.windage(&["schema", "analysis"]).code(0).json();
+    let verdict = &schema["definitions"]["Metric"]["properties"]["verdict"];
+    assert_eq!(verdict["type"], serde_json::json!(["string", "null"]));
 }
 
 #[test]
