@@ -22,6 +22,7 @@ fn processes(bytes: &[u8]) {
     black_box(process::timeslices(bytes));
     black_box(process::context_switches(bytes));
     black_box(process::resident_peak_bytes(bytes));
+    black_box(process::threads(bytes));
     black_box(process::proportional_bytes(bytes));
 }
 
@@ -30,6 +31,7 @@ fn machines(bytes: &[u8]) {
     black_box(machine::pressure_total_us(bytes));
     black_box(machine::single(bytes));
     black_box(machine::cpu_stat_usage_us(bytes));
+    black_box(machine::throttled_ns(bytes));
     black_box(machine::process_ids(bytes).count());
     black_box(socket::listening(bytes).count());
     black_box(socket::inode(bytes));

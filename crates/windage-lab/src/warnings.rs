@@ -79,6 +79,14 @@ pub(crate) fn processes_changed(changes: impl Iterator<Item = ProcessChanges>) -
     (appeared + ended > 0).then_some(Warning::ProcessesChanged { appeared, ended })
 }
 
+/// The warning about a subject that was held back for so long between two readings.
+pub(crate) fn throttled(throttled_ns: u64, [start, end]: [&Reading; 2]) -> Option<Warning> {
+    (throttled_ns > 0).then(|| Warning::Throttled {
+        throttled_us: throttled_ns as f64 / 1e3,
+        stretch_us: end.at_ns.saturating_sub(start.at_ns) as f64 / 1e3,
+    })
+}
+
 /// The warning about a machine that was suspended between two readings.
 pub(crate) fn suspended([start, end]: [&Reading; 2]) -> Option<Warning> {
     let suspended_ns = end.clocks?.suspended_ns_since(&start.clocks?);

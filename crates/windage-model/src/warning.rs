@@ -313,6 +313,8 @@ warnings! {
     } = "outside_load", Suspect;
     /// Processes of an arm came or went while its CPU was read by process.
     ProcessesChanged { appeared: u64, ended: u64 } = "processes_changed", Suspect;
+    /// The kernel held a subject back because it had reached its CPU limit.
+    Throttled { throttled_us: f64, stretch_us: f64 } = "throttled", Suspect;
     /// The machine was suspended.
     Suspended { seconds: f64 } = "suspended", Void;
     /// The wall clock, by which spans are timed, was set.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use windage_model::{Activity, CpuSource, Held};
 
 use crate::error::{ProbeError, has_left};
+use crate::limits::CpuLimits;
 use crate::linux::Linux;
 use crate::open_files::{KeptFile, read_file, unknown_form};
 use crate::parse::{machine, process};
@@ -82,6 +83,7 @@ pub struct ArmProbe {
     /// What closed processes had used.
     departed: Departed,
     changes: ProcessChanges,
+    limits: CpuLimits,
     buffer: Box<[u8]>,
 }
 
@@ -219,6 +221,7 @@ impl ArmProbe {
             processes: Vec::new(),
             departed: Departed::default(),
             changes: ProcessChanges::default(),
+            limits: CpuLimits::default(),
             buffer: task::buffer(),
         }
     }
@@ -322,7 +325,16 @@ impl ArmProbe {
         for process in &mut self.processes {
             running += usize::from(process.runs(&mut self.buffer)?);
         }
+        let ids = self.process_ids().collect();
+        self.limits.refresh(&*self.system, ids);
         Ok(running)
+    }
+
+    /// For how long the kernel held the arm's tasks back because a CPU limit was reached, in nanoseconds, summed
+    /// over cores and over the cgroups with a limit; 0 without one. Between windows only.
+    #[must_use]
+    pub fn throttled_ns(&self) -> u64 {
+        self.limits.throttled_ns(&*self.system)
     }
 
     /// How many processes [`refresh_tasks`](Self::refresh_tasks) has found so far, and how many of

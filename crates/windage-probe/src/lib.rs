@@ -37,6 +37,7 @@ mod clocks;
 mod error;
 mod fake;
 mod kernel_threads;
+mod limits;
 mod linux;
 mod listeners;
 mod machine;

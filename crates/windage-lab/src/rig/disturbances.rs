@@ -1,5 +1,5 @@
 //! What disturbed a stretch: programs outside the run, a suspended machine, a wall clock that was set,
-//! and processes of an arm that came or went where CPU is read by process.
+//! CPU limits, and processes of an arm that came or went where CPU is read by process.
 
 use windage_model::{CpuSource, Warning};
 use windage_probe::ProcessChanges;
@@ -11,13 +11,18 @@ use crate::warnings;
 
 impl Services<'_, '_> {
     /// What disturbed the stretch between two readings. `earlier` are the changes of these sets'
-    /// processes before it.
+    /// processes before it, `earlier_ns` is for how long each had been held back.
     pub(super) fn disturbances(
         &mut self,
         [start, end]: [&Reading; 2],
         sets: &[usize],
         earlier: Vec<ProcessChanges>,
+        earlier_ns: Vec<u64>,
     ) -> Vec<Warning> {
+        // Of the one held back longest: arms may share a limit.
+        let throttled = self.throttled_ns(sets).into_iter().zip(earlier_ns);
+        let throttled = throttled.map(|(now, before)| now.saturating_sub(before));
+        let throttled = warnings::throttled(throttled.max().unwrap_or(0), [start, end]);
         let meters = &mut *self.meters;
         let (instances, shared) = (&self.instances, &self.shared);
         // Attached processes are no descendants of Windage's.
@@ -34,8 +39,14 @@ impl Services<'_, '_> {
         let suspended = warnings::suspended([start, end]);
         // Spans may end at any time, so no step may be missed between two stretches.
         let stepped = warnings::clock_stepped([&self.last, end]);
-        let found = [outside, suspended, stepped, changed];
+        let found = [outside, suspended, stepped, changed, throttled];
         found.into_iter().flatten().collect()
+    }
+
+    /// For how long each of these sets has been held back by CPU limits so far.
+    pub(super) fn throttled_ns(&self, sets: &[usize]) -> Vec<u64> {
+        let of = |set: &usize| self.instances[*set].probe.throttled_ns();
+        sets.iter().map(of).collect()
     }
 
     /// How many processes of these sets have come and gone so far; none where a cgroup counts them.

@@ -125,6 +125,7 @@ impl RealLaunched<'_, '_> {
             services.by_service.refresh(&mut services.last);
         }
         let changes = services.process_changes(&[own]);
+        let throttled_ns = services.throttled_ns(&[own]);
         let before = services.probe(arm).activity().ok();
         services.enter(arm, Stretch::measured(place));
         let start = services.read(self.agents.probe())?;
@@ -163,7 +164,7 @@ impl RealLaunched<'_, '_> {
             },
             rss_bytes: memory.map(|m| m.rss_bytes).filter(|b| *b > 0),
             activity: activity.zip(before).map(|(end, start)| end.since(&start)),
-            warnings: services.disturbances([&start, &end], &[own], changes),
+            warnings: services.disturbances([&start, &end], &[own], changes, throttled_ns),
             outliers: Vec::new(),
         };
         services.last = end;

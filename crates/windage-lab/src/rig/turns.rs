@@ -73,6 +73,7 @@ impl RealLaunched<'_, '_> {
         let changes = self.services.process_changes(&sets);
         self.list_anew(place.block)?;
         let services = &mut self.services;
+        let throttled_ns = services.throttled_ns(&sets);
         let heaviest = services.turns.heaviest();
         let (order, arms) = takers(draw.order, &services.alive(), heaviest);
         let rates_per_s: Vec<f64> = arms.iter().map(|arm| services.rate_per_s(*arm)).collect();
@@ -108,7 +109,7 @@ impl RealLaunched<'_, '_> {
                 (Some(start), Some(end)) => end.delta(start),
                 _ => Default::default(),
             },
-            warnings: services.disturbances([&start, &end], &sets, changes),
+            warnings: services.disturbances([&start, &end], &sets, changes, throttled_ns),
         };
         services.book_turns([&start, &end]);
         let is_machine_known = start.machine.is_some() && end.machine.is_some();

@@ -79,6 +79,14 @@ pub fn cpu_stat_root_us(bytes: &[u8]) -> Option<u64> {
     }
 }
 
+/// For how long tasks of a cgroup waited because its CPU limit was reached, in nanoseconds, from `cpu.stat`
+/// of either version.
+#[must_use]
+pub fn throttled_ns(bytes: &[u8]) -> Option<u64> {
+    let v2 = || number_after(bytes, b"throttled_usec ")?.checked_mul(1000);
+    number_after(bytes, b"throttled_time ").or_else(v2)
+}
+
 /// The process ids in `cgroup.procs`. The kernel writes 0 for processes of another namespace; they
 /// can't be read from here and are left out.
 pub fn process_ids(procs: &[u8]) -> impl Iterator<Item = u32> {

@@ -94,6 +94,16 @@ fn of_load(of: &Warning) -> Option<String> {
             pinned_core,
             programs,
         } => outside_load(*cores, *pinned_core, programs),
+        Warning::Throttled {
+            throttled_us,
+            stretch_us,
+        } => format!(
+            "The kernel held the subject back for {:.1} ms of {:.0} ms (summed over cores), because it had \
+             reached its CPU limit: response times and throughput are those of the limit. Raise it \
+             (`limits.cpu` of a pod, `CPUQuota` of a unit), or compare arms under the same limit on purpose.",
+            throttled_us / 1e3,
+            stretch_us / 1e3,
+        ),
         Warning::Suspended { seconds } => {
             format!("The machine was suspended for {seconds:.2} s: nothing measured then counts.")
         }

@@ -18,13 +18,13 @@ use crate::skip::skip;
 use crate::workshop::Workshop;
 
 /// The built-in service, started by the test and not by Windage.
-struct Stranger {
-    child: Child,
-    address: SocketAddr,
+pub(crate) struct Stranger {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
 }
 
 impl Stranger {
-    fn start() -> Stranger {
+    pub(crate) fn start() -> Stranger {
         let mut child = Command::new(env!("CARGO_BIN_EXE_windage"))
             .args(["__demo-service", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())
@@ -108,7 +108,7 @@ fn a_service_is_attached_to_by_its_cgroup() {
 }
 
 /// Arms that note when they are switched to.
-const SWITCHED: &str = "switch = ['echo {arm} >> switched']\n\n\
+pub(crate) const SWITCHED: &str = "switch = ['echo {arm} >> switched']\n\n\
     [[arm]]\nname = 'on'\nswitch = ['echo {arm} >> switched']";
 
 #[test]

@@ -13,6 +13,7 @@ mod by_service;
 mod clean;
 mod compare;
 mod contract;
+mod cpu_limits;
 mod deaths;
 mod demo;
 mod doctor;
