@@ -25,6 +25,33 @@
 //! The crate does not stop a service that starts processes through a server elsewhere
 //! (`systemd-run`, a container engine).
 //!
+//! ```no_run
+//! use windage_keeper::{KEEPER_VERB, Keeper, KeeperOptions, Spawn, keeper_main};
+//!
+//! if std::env::args().nth(1).as_deref() == Some(KEEPER_VERB) {
+//!     keeper_main();
+//! }
+//! let mut keeper = Keeper::start(KeeperOptions {
+//!     executable: "/proc/self/exe".into(),
+//!     containment: None,
+//!     run_id: "example".to_owned(),
+//! })?;
+//! let child = keeper.spawn(Spawn {
+//!     program: "sleep".into(),
+//!     args: vec!["60".into()],
+//!     env: vec![("PATH".into(), "/usr/bin".into())],
+//!     cwd: "/".into(),
+//!     log: "sleep.log".into(),
+//!     cgroups: Vec::new(),
+//!     cpus: None,
+//!     inherit: None,
+//!     user: None,
+//!     no_new_privs: true,
+//! })?;
+//! println!("{} does not outlive this program, even one that is killed", child.pid);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Needs Linux 5.3 (`pidfd_open`). Older kernels lose only the protection against a pid that is
 //! reused between look and kill.
 

@@ -8,6 +8,51 @@
 //! Only the `clock`, `epoll`, `own`, `socket` and `wakeup` modules call the kernel. A [`TlsClient`]
 //! reads its CA file, a [`Table`] and a replayed [`Schedule`] their files. Everything else is pure:
 //! works, schedules and parsers.
+//!
+//! ```
+//! use std::io::{Read, Write};
+//! use std::net::TcpListener;
+//! use std::time::Duration;
+//! use windage_load::{Engine, EngineConfig, Pace, Protocol, Recording, Request, Schedule};
+//! use windage_load::{Target, Text, Work};
+//!
+//! // A server for one connection.
+//! let server = TcpListener::bind("127.0.0.1:0")?;
+//! let address = server.local_addr()?;
+//! std::thread::spawn(move || {
+//!     let (mut stream, _) = server.accept().unwrap();
+//!     let mut head = [0; 1024];
+//!     while stream.read(&mut head).is_ok_and(|bytes| bytes > 0) {
+//!         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+//!     }
+//! });
+//!
+//! let request = Request {
+//!     method: "GET".to_owned(),
+//!     authority: address.to_string(),
+//!     path: Text::literal("/"),
+//!     headers: Vec::new(),
+//!     body: Text::literal(""),
+//! };
+//! let target = Target {
+//!     endpoint: address.into(),
+//!     tls: None,
+//!     streams: 1,
+//!     work: Work::single(request, Protocol::Http1)?,
+//! };
+//! let mut engine = Engine::new(EngineConfig { timeout: Duration::from_secs(5) })?;
+//! let target = engine.add_target(target, 1);
+//! engine.connect(target)?;
+//! let pace = Pace::Open {
+//!     schedule: &mut Schedule::constant(200.0),
+//!     lasts: Duration::from_millis(100),
+//! };
+//! let mut recording = Recording::new();
+//! let report = engine.run(target, pace, &mut recording)?;
+//! assert_eq!(report.exchanges.completed, 20);
+//! println!("median: {} ns", recording.response_time.value_at_quantile(0.5));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod chunked;
 mod clock;

@@ -16,6 +16,29 @@
 //! Nothing received is kept unless [`KeepOptions`] ask for it, and memory is bounded whatever
 //! arrives.
 //!
+//! ```
+//! use std::io::{Read, Write};
+//! use std::net::TcpStream;
+//! use windage_model::ArmIndex;
+//! use windage_sink::{Protocol, Sink, SinkOptions};
+//!
+//! let sink = Sink::start(1, &[Protocol::OtlpHttp], SinkOptions::default())?;
+//! let address = sink.address(ArmIndex(0), Protocol::OtlpHttp).expect("it receives this one");
+//! let body = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a span"}]}]}]}"#;
+//! let mut exporter = TcpStream::connect(address)?;
+//! write!(
+//!     exporter,
+//!     "POST /v1/traces HTTP/1.1\r\nHost: sink\r\nContent-Type: application/json\r\n\
+//!      Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+//!     body.len()
+//! )?;
+//! let mut answer = String::new();
+//! exporter.read_to_string(&mut answer)?;
+//! assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+//! assert_eq!(sink.counts(ArmIndex(0)).spans, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The `count_…` functions are the decoders without a socket, for single payloads and for the
 //! fuzzer.
 

@@ -7,6 +7,20 @@
 //! combines the launches into one interval that includes both levels of variation
 //! ([`mod@two_level`]). Comparisons over a swept factor form a curve ([`mod@fit`]). Sources are in
 //! `docs/METHODOLOGY.md`.
+//!
+//! ```
+//! use windage_stats::{Confidence, PairedTotals, totals};
+//!
+//! // CPU per request of both arms in µs, by launch; the last launch is slow in both.
+//! let launches = [[180.0, 197.9], [182.1, 200.5], [181.2, 199.2], [240.0, 264.3]]
+//!     .map(|[baseline, arm]| PairedTotals { baseline, arm });
+//! let share = totals::relative(&launches)?;
+//! let (low, high) = share.ends(Confidence::P95);
+//! assert!((0.095..0.105).contains(&share.estimate) && low < 0.1 && high - low < 0.01);
+//! // Four launches are too few for a verdict, whatever the interval.
+//! assert!(!share.has_enough_launches());
+//! # Ok::<(), totals::TotalsError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
