@@ -208,10 +208,10 @@ metrics! {
     /// How fast the subject's resident memory grows in the second half of launches of ten minutes and more.
     RssGrowth = "rss_growth", "RSS, growth", BytesPerHour, Lower;
     /// How many threads the subject has more per hour, in the second half of launches of ten minutes and more.
-    ThreadsGrowth = "threads_growth", "threads, growth", PerHour, Lower;
+    ThreadsGrowth = "threads_growth", "growth of threads", PerHour, Lower;
     /// How many open file descriptors the subject has more per hour, in the second half of launches of ten
     /// minutes and more.
-    DescriptorsGrowth = "descriptors_growth", "open descriptors, growth", PerHour, Lower;
+    DescriptorsGrowth = "descriptors_growth", "growth of open descriptors", PerHour, Lower;
     /// Proportional set size of the subject, read once per round.
     Pss = "pss", "PSS", Bytes, Lower;
     /// Share of requests that failed or got a status of 400 and above.
@@ -262,10 +262,10 @@ metrics! {
     AgentRssGrowth = "agent_rss_growth", "agent RSS, growth", BytesPerHour, Lower;
     /// How many threads the arm's agents have more per hour, in the second half of attachments of ten minutes
     /// and more.
-    AgentThreadsGrowth = "agent_threads_growth", "agent threads, growth", PerHour, Lower;
+    AgentThreadsGrowth = "agent_threads_growth", "growth of agents' threads", PerHour, Lower;
     /// How many open file descriptors the arm's agents have more per hour, in the second half of attachments
     /// of ten minutes and more.
-    AgentDescriptorsGrowth = "agent_descriptors_growth", "agent open descriptors, growth", PerHour, Lower;
+    AgentDescriptorsGrowth = "agent_descriptors_growth", "growth of agents' open descriptors", PerHour, Lower;
     /// From the start of the arm's agents until they were ready.
     AgentAttachTime = "agent_attach_time", "attaching", Seconds, Lower;
     /// CPU of the arm's agents while they attach.
