@@ -14,11 +14,22 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::image::Image;
+use crate::image::{Image, NOTICES};
 use crate::{command, debian, workspace};
 
 /// Compiled on first use.
-const TOOLS: &[&str] = &["cargo-auditable@0.7.7", "cargo-cyclonedx@0.5.9"];
+const TOOLS: &[&str] = &[
+    "cargo-about@0.8.4",
+    "cargo-auditable@0.7.7",
+    "cargo-cyclonedx@0.5.9",
+];
+/// What the program is built with beyond its defaults.
+const FEATURES: &str = "cluster";
+/// The licences of what is compiled into the program: which, and in what form.
+const LICENCES_CONFIG: &str = "xtask/src/dist/licences.toml";
+const LICENCES_FORM: &str = "xtask/src/dist/licences.hbs";
+/// Rust has a copy of musl for programs that are linked with it, and no copy of its licence.
+const LICENCE_OF_MUSL: &str = "/usr/share/doc/musl-dev/copyright";
 const DOCUMENTS: &[&str] = &["LICENSE", "README.md", "SECURITY.md"];
 /// Shells, and the usual names of their completions.
 const COMPLETIONS: &[(&str, &str)] = &[
@@ -51,6 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         fs::remove_dir_all(&to).with_context(|| format!("remove {}", to.display()))?;
     }
     stage(&program, &staged.folder)?;
+    list_licences(&tools.join("cargo-about"), &staged.folder.join(NOTICES))?;
     staged.settle()?;
 
     let name = format!("windage-{}-{TARGET}", env!("CARGO_PKG_VERSION"));
@@ -117,14 +129,36 @@ fn stage(windage: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Writes the licences of everything that is compiled into the program. A crate without one is an error.
+fn list_licences(about: &Path, to: &Path) -> Result<()> {
+    let root = workspace::root();
+    let mut list = Command::new(about);
+    list.args(["about", "generate", "--fail", "--locked"])
+        .args(["--features", FEATURES, "--manifest-path"])
+        .arg(root.join("crates/windage/Cargo.toml"))
+        .arg("--config")
+        .arg(root.join(LICENCES_CONFIG))
+        .arg(root.join(LICENCES_FORM));
+    let of_crates = command::output(&mut list)?;
+    let of_musl = fs::read_to_string(LICENCE_OF_MUSL)
+        .with_context(|| format!("read {LICENCE_OF_MUSL}, which musl-tools brings"))?;
+    let rule = "=".repeat(80);
+    let all = format!("{of_crates}\n{rule}\nmusl\n\n{of_musl}");
+    fs::write(to, all).with_context(|| format!("write {}", to.display()))
+}
+
 /// Writes the image for containers and returns its path.
 fn write_image(staged: &Staged, to: &Path) -> Result<PathBuf> {
-    let program = staged.folder.join("windage");
-    let program = fs::read(&program).with_context(|| format!("read {}", program.display()))?;
+    let read = |name: &str| {
+        let file = staged.folder.join(name);
+        fs::read(&file).with_context(|| format!("read {}", file.display()))
+    };
+    let (program, notices) = (read("windage")?, read(NOTICES)?);
     let image = Image {
         name: "windage",
         tag: env!("CARGO_PKG_VERSION"),
         program: &program,
+        notices: Some(&notices),
         made: staged.epoch()?,
     };
     let to = to.join(format!("windage-{}-oci-amd64.tar", image.tag));
@@ -184,7 +218,7 @@ impl Commit {
             .env("CARGO_BUILD_TARGET", TARGET)
             .env("WINDAGE_COMMIT", &self.id)
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
-        workspace::build_to_distribute(TARGET, build, "crates/windage", "windage")
+        workspace::build_to_distribute(TARGET, build, "crates/windage", "windage", FEATURES)
     }
 
     /// Packs a folder under a name of its own. The same contents give the same bytes at any time and on any
@@ -223,7 +257,8 @@ impl Commit {
         command::run(unpack.arg("--extract").arg("--file").arg(&packed))?;
         let mut list = Command::new(cyclonedx);
         list.args(
-            "cyclonedx --quiet --format json --describe binaries --spec-version 1.5".split(' '),
+            "cyclonedx --quiet --all-features --format json --describe binaries --spec-version 1.5"
+                .split(' '),
         )
         .env(SOURCE_DATE_EPOCH, &self.seconds)
         .args(["--target", TARGET]);

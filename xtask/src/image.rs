@@ -21,8 +21,9 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
-/// In every image, because all that is in it is this project's.
 const LICENSE_TEXT: &[u8] = include_bytes!("../../LICENSE");
+/// The licences of what others wrote.
+pub(crate) const NOTICES: &str = "THIRD-PARTY-LICENSES";
 
 /// An image of one static program.
 pub(crate) struct Image<'a> {
@@ -30,6 +31,8 @@ pub(crate) struct Image<'a> {
     pub(crate) name: &'a str,
     pub(crate) tag: &'a str,
     pub(crate) program: &'a [u8],
+    /// The licences of what others wrote in it, if anything.
+    pub(crate) notices: Option<&'a [u8]>,
     /// When it was made, in seconds since 1970.
     pub(crate) made: u64,
 }
@@ -112,6 +115,9 @@ impl Image<'_> {
         let program = format!("usr/bin/{}", self.name);
         append(&mut tar, &program, (0o755, 0), self.program, self.made)?;
         append(&mut tar, "LICENSE", (0o644, 0), LICENSE_TEXT, self.made)?;
+        if let Some(notices) = self.notices {
+            append(&mut tar, NOTICES, (0o644, 0), notices, self.made)?;
+        }
         tar.into_inner().context("end the layer")
     }
 }
@@ -165,6 +171,7 @@ mod tests {
             name,
             tag,
             program,
+            notices: Some(b"what others wrote"),
             made,
         }
         .archive()
@@ -225,6 +232,7 @@ mod tests {
         let inside = unpacked(&layer);
         let program = (0o755, 0, b"a program".to_vec());
         assert_eq!(inside["usr/bin/windage"], program);
+        assert_eq!(inside[NOTICES].2, b"what others wrote");
         assert_eq!(inside["tmp/"].0, 0o1777);
         assert_eq!(inside["work/"], (0o755, USER, Vec::new()));
     }

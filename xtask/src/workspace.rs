@@ -57,24 +57,25 @@ pub(crate) fn metadata() -> Result<Value> {
 
 /// Builds a package's program for release, and returns its path.
 pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
-    build_as(cargo(), ("release", "release"), package, name)
+    build_as(cargo(), ("release", "release"), package, name, "")
 }
 
 /// As [`build`], but what is distributed: by another command that takes the arguments of cargo and builds
-/// for this target.
+/// for this target, with these features.
 pub(crate) fn build_to_distribute(
     target: &str,
     build: Command,
     package: &str,
     name: &str,
+    features: &str,
 ) -> Result<PathBuf> {
     let folder = format!("{target}/dist");
-    build_as(build, ("dist", &folder), package, name)
+    build_as(build, ("dist", &folder), package, name, features)
 }
 
 /// Builds a package's program as the tests do, and returns its path.
 pub(crate) fn build_for_tests(package: &str, name: &str) -> Result<PathBuf> {
-    build_as(cargo(), ("dev", "debug"), package, name)
+    build_as(cargo(), ("dev", "debug"), package, name, "")
 }
 
 /// Builds a program with a profile, given with its folder in the target directory.
@@ -83,11 +84,12 @@ fn build_as(
     (profile, folder): (&str, &str),
     package: &str,
     name: &str,
+    features: &str,
 ) -> Result<PathBuf> {
     anstream::eprintln!("==> building {name}");
     let manifest = root().join(package).join("Cargo.toml");
     build.args(["build", "--locked", "--profile", profile, "--quiet"]);
-    build.args(["--bin", name]);
+    build.args(["--bin", name, "--features", features]);
     command::run(build.arg("--manifest-path").arg(manifest))?;
     let metadata = metadata()?;
     let target = metadata["target_directory"]

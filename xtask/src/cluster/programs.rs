@@ -84,6 +84,7 @@ impl Programs {
                     name,
                     tag,
                     program,
+                    notices: None,
                     made,
                 }
                 .archive()?,

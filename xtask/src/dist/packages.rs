@@ -9,7 +9,7 @@ use super::{SOURCE_DATE_EPOCH, Staged};
 use crate::{command, workspace};
 
 /// Compiled on first use.
-const NFPM: &str = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0";
+const NFPM: &str = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0";
 const CONTENTS: &str = "xtask/src/dist/nfpm.yaml";
 
 /// Makes a package of each family, and returns their paths.
