@@ -39,6 +39,12 @@ const COMPLETIONS: &[(&str, &str)] = &[
 ];
 /// Programs for it need no library of the system.
 const TARGET: &str = "x86_64-unknown-linux-musl";
+/// For size: identical functions once, and what has to be relocated at the start as a bitmap.
+const LINKING: &[&str] = &[
+    "-Clinker=rust-lld",
+    "-Clink-arg=--icf=all",
+    "-Clink-arg=--pack-dyn-relocs=relr",
+];
 /// The variable in which tools look for the time of a build.
 const SOURCE_DATE_EPOCH: &str = "SOURCE_DATE_EPOCH";
 
@@ -209,8 +215,10 @@ impl Commit {
         let home = PathBuf::from(command::output(
             Command::new("sh").args(["-c", "printf %s \"${CARGO_HOME:-$HOME/.cargo}\""]),
         )?);
-        let flags = [(&home, "cargo"), (&self.root, "windage")]
-            .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()));
+        let mut flags = [(&home, "cargo"), (&self.root, "windage")]
+            .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()))
+            .to_vec();
+        flags.extend(LINKING.iter().map(|&flag| flag.to_owned()));
         let mut build = Command::new(tools.join("cargo-auditable"));
         build
             .arg("auditable")
