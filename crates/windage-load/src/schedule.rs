@@ -91,7 +91,7 @@ impl Schedule {
     }
 
     /// Evenly spaced starts by a changing rate: one each time the profile's integral grows by one.
-    /// [`Profile::starts`] in total, all before its end.
+    /// As many in total as the integral over the whole profile, all before its end.
     #[must_use]
     pub fn profile(profile: &Profile) -> Schedule {
         Schedule::along(profile, Due::Evenly { next: 0 })
