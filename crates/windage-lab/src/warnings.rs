@@ -314,6 +314,21 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_for_a_limit_is_reported_with_its_stretch() {
+        let at = |at_ns| Reading {
+            at_ns,
+            ..Reading::default()
+        };
+        let found = |throttled_ns| throttled(throttled_ns, [&at(1_000_000), &at(101_000_000)]);
+        assert_eq!(found(0), None);
+        let expected = Warning::Throttled {
+            throttled_us: 2_500.0,
+            stretch_us: 100_000.0,
+        };
+        assert_eq!(found(2_500_000), Some(expected));
+    }
+
+    #[test]
     fn processes_that_come_or_go_are_counted_over_all_sets() {
         let of = |appeared, ended| ProcessChanges { appeared, ended };
         let warned = |appeared, ended| Some(Warning::ProcessesChanged { appeared, ended });

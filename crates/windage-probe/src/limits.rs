@@ -18,7 +18,7 @@ use crate::task;
 #[derive(Debug, Default)]
 pub(crate) struct CpuLimits {
     processes: BTreeSet<u32>,
-    /// Their `cpu.stat`, and what it said when it was found. None is removed, so the sum does not fall.
+    /// Their `cpu.stat`, and what it said when it was found; kept when its processes have ended.
     files: BTreeMap<PathBuf, u64>,
 }
 
@@ -62,12 +62,11 @@ fn groups(system: &dyn System, mounts: &[Mount], process: u32) -> Vec<PathBuf> {
     let text = read_file(system, &task::dir(process).join("cgroup")).unwrap_or_default();
     let mut found = Vec::new();
     for of in memberships(&text) {
-        if !limits(&of.hierarchy) {
+        if !can_limit(&of.hierarchy) {
             continue;
         }
-        // Mounted options also have names and settings, so controllers are compared one by one.
         let mount = mounts.iter().find(|mount| match &of.hierarchy {
-            Hierarchy::V1(_) => limits(&mount.hierarchy) && mount.hierarchy != Hierarchy::V2,
+            Hierarchy::V1(_) => can_limit(&mount.hierarchy) && mount.hierarchy != Hierarchy::V2,
             Hierarchy::V2 => mount.hierarchy == Hierarchy::V2,
         });
         let dirs = mount.map(|mount| of.path.ancestors().map(|path| mount.dir_of(path)));
@@ -76,7 +75,7 @@ fn groups(system: &dyn System, mounts: &[Mount], process: u32) -> Vec<PathBuf> {
     found
 }
 
-fn limits(hierarchy: &Hierarchy) -> bool {
+fn can_limit(hierarchy: &Hierarchy) -> bool {
     *hierarchy == Hierarchy::V2 || hierarchy.carries("cpu")
 }
 

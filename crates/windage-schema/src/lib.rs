@@ -92,8 +92,10 @@ fn meanings(text: &str) -> BTreeMap<String, String> {
         cells.map(|cell| cell.trim().to_owned()).collect()
     };
     let columns = cells(rows.next().unwrap_or_default());
+    // The line under the headings.
+    rows.next();
     let mut meanings = BTreeMap::new();
-    for row in rows.take_while(|line| line.starts_with('|')).skip(1) {
+    for row in rows.take_while(|line| line.starts_with('|')) {
         let cells = cells(row);
         assert_eq!(cells.len(), columns.len(), "{row}");
         let cell = |name: &str| {
