@@ -49,7 +49,7 @@ impl Drop for Stranger {
 }
 
 /// A control group of the test, removed at its end.
-struct Group(PathBuf);
+pub(crate) struct Group(pub(crate) PathBuf);
 
 impl Group {
     /// In the first hierarchy that accounts CPU and is writable.
@@ -66,7 +66,7 @@ impl Group {
         .map(Group)
     }
 
-    fn take_in(&self, pid: u32) {
+    pub(crate) fn take_in(&self, pid: u32) {
         fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
     }
 }

@@ -1,40 +1,30 @@
 //! A service that reaches the CPU limit of its control group.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::attached::{SWITCHED, Stranger};
+use crate::attached::{Group, SWITCHED, Stranger};
 use crate::contract;
 use crate::plans::{BRIEF, Plan};
 use crate::skip::skip;
 use crate::workshop::Workshop;
 
-/// A control group that may use a twentieth of a core; removed at the end.
-struct Limited(PathBuf);
-
-impl Limited {
-    fn new() -> Option<Limited> {
-        let name = format!("windage-test-{}", std::process::id());
-        let v1 = ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "5000");
-        let v2 = ("/sys/fs/cgroup", "cpu.max", "5000 100000");
-        [v1, v2].into_iter().find_map(|(root, file, limit)| {
-            let group = Limited(Path::new(root).join(&name));
-            fs::create_dir(&group.0).ok()?;
-            let limit_file = group.0.join(file);
-            (limit_file.exists() && fs::write(limit_file, limit).is_ok()).then_some(group)
-        })
-    }
-}
-
-impl Drop for Limited {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
-    }
+/// A control group that may use a twentieth of a core.
+fn limited() -> Option<Group> {
+    let name = format!("windage-test-{}", std::process::id());
+    let v1 = ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "5000");
+    let v2 = ("/sys/fs/cgroup", "cpu.max", "5000 100000");
+    [v1, v2].into_iter().find_map(|(root, file, limit)| {
+        let group = Group(Path::new(root).join(&name));
+        fs::create_dir(&group.0).ok()?;
+        let limit_file = group.0.join(file);
+        (limit_file.exists() && fs::write(limit_file, limit).is_ok()).then_some(group)
+    })
 }
 
 #[test]
 fn a_service_held_back_by_its_limit_is_reported() {
-    let Some(group) = Limited::new() else {
+    let Some(group) = limited() else {
         return skip(
             "a_service_held_back_by_its_limit_is_reported",
             "no control group with a CPU limit can be made: needs root and the controller `cpu`",
@@ -42,7 +32,7 @@ fn a_service_held_back_by_its_limit_is_reported() {
     };
     let stranger = Stranger::start();
     let pid = stranger.child.id();
-    fs::write(group.0.join("cgroup.procs"), pid.to_string()).unwrap();
+    group.take_in(pid);
     let shop = Workshop::new();
     let plan = Plan {
         window: "100ms",
