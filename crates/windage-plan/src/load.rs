@@ -80,6 +80,16 @@ impl Load {
         self.request.iter().chain(steps.map(|step| &step.request))
     }
 
+    /// The same requests, at a constant rate; for an open load.
+    #[must_use]
+    pub fn at_rate(&self, rate_per_s: f64) -> Load {
+        Load {
+            rate_per_s: Some(rate_per_s),
+            starts: Starts::Steady,
+            ..self.clone()
+        }
+    }
+
     /// A one-line summary: the request, or the first of several and their number, and the protocol
     /// unless it is HTTP/1.1. `None` for a batch load.
     #[must_use]

@@ -511,6 +511,8 @@ pub struct Design {
     pub bpf_statistics: Duration,
     /// Load on each arm before a round's first window.
     pub warmup: Duration,
+    /// Starts per second in it, at a constant rate; `None` for those of the load.
+    pub warmup_rate_per_s: Option<f64>,
     /// The wait after a round's last window, in which deferred work still happens.
     pub drain: Duration,
     /// The stretch after the drain, in which idle CPU is read.

@@ -336,6 +336,8 @@ fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
         out.entry("bpf_statistics", duration(design.bpf_statistics));
     }
     out.entry("warmup", duration(design.warmup));
+    let warmup_rate = design.warmup_rate_per_s.map(units::print_rate);
+    out.optional("warmup_rate", warmup_rate.map(|rate| quote(&rate)));
     out.entry("drain", duration(design.drain));
     out.entry("idle", duration(design.idle));
     out.entry("order", quote(design.order.as_str()));

@@ -400,6 +400,7 @@ pub(crate) struct Design {
     pub(crate) agent_warmup: Option<Text>,
     pub(crate) bpf_statistics: Option<Text>,
     pub(crate) warmup: Option<Text>,
+    pub(crate) warmup_rate: Option<Text>,
     pub(crate) drain: Option<Text>,
     pub(crate) idle: Option<Text>,
     pub(crate) order: Option<Text>,

@@ -41,6 +41,19 @@ fn a_profile_has_a_mean_rate() {
 }
 
 #[test]
+fn a_warm_up_can_have_a_constant_rate_of_its_own() {
+    let plan = parse(FLOWS);
+    assert_eq!(plan.design.warmup_rate_per_s, Some(9000.0));
+    let load = plan.load.at_rate(9000.0);
+    assert_eq!(
+        (load.rate_per_s, &load.starts),
+        (Some(9000.0), &Starts::Steady)
+    );
+    assert_eq!(load.flows, plan.load.flows);
+    assert_eq!(parse(MINIMAL).design.warmup_rate_per_s, None);
+}
+
+#[test]
 fn flows_share_headers_and_override_them() {
     let load = parse(FLOWS).load;
     assert_eq!((load.protocol, load.streams), (Protocol::Http2, 10));

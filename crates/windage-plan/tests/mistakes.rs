@@ -56,6 +56,9 @@ mistakes! {
     long_window: "\"100ms\"" => "\"2h\"";
     bad_rate: "2000/s" => "2000";
     rate_of_nothing: "2000/s" => "0/s";
+    bad_rate_of_the_warm_up: "[design]\n" => "[design]\nwarmup_rate = \"fast\"\n";
+    rate_of_the_warm_up_for_a_closed_load: "model = \"open\"\nrate = \"2000/s\"" => "model = \"closed\"",
+        "[design]\n" => "[design]\nwarmup_rate = \"3000/s\"\n";
     rate_for_a_closed_load: "\"open\"" => "\"closed\"";
     no_rate_for_an_open_load: "rate = \"2000/s\"\n" => "";
     no_request: "request = \"GET http://{app}/\"\n" => "";

@@ -12,6 +12,7 @@ pub(super) fn design(order: Order, length: Length, seed: u64) -> Design {
         length,
         stop: None,
         warmup: Duration::ZERO,
+        warmup_rate_per_s: None,
         drain: Duration::ZERO,
         idle: Duration::ZERO,
         order,

@@ -159,6 +159,8 @@ impl Services<'_, '_> {
                 lasts: lasts * setting.arms_warmed_up(),
             });
         }
+        let rate_per_s = setting.plan.design.warmup_rate_per_s;
+        self.warmup_load = rate_per_s.map(|rate_per_s| self.load.at_rate(rate_per_s));
         for arm in setting.arms() {
             if setting.is_interrupted() {
                 return Err(LabError::Interrupted);
@@ -167,6 +169,7 @@ impl Services<'_, '_> {
                 launched[arm.get()].warmup_completed += self.warm_up_arm(arm, lasts)?;
             }
         }
+        self.warmup_load = None;
         if is_warmed_up && setting.has_windows() {
             // What the warm-up deferred is none of the windows' cost.
             self.last = self.drain()?;

@@ -134,6 +134,7 @@ impl<'a> Rig for RealRig<'a> {
             findings: &mut self.findings,
             number,
             load,
+            warmup_load: None,
             shared: started.shared,
             by_service: ByService::of(&started.instances, arms),
             instances: started.instances,

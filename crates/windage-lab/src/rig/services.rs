@@ -49,6 +49,8 @@ pub(super) struct Services<'r, 'a> {
     /// The number of the launch.
     pub(super) number: u32,
     pub(super) load: &'a Load,
+    /// The load of the warm-up, while it lasts, if the plan gives it a rate of its own.
+    pub(super) warmup_load: Option<Load>,
     pub(super) shared: Instance,
     pub(super) instances: Vec<Instance>,
     pub(super) by_service: ByService,
@@ -133,7 +135,10 @@ impl Services<'_, '_> {
             false => &mut self.recording,
         };
         match &mut self.driver {
-            Driver::Http(http) => http.drive(self.load, arm.get(), lasts, seed, recording),
+            Driver::Http(http) => {
+                let load = self.warmup_load.as_ref().unwrap_or(self.load);
+                http.drive(load, arm.get(), lasts, seed, recording)
+            }
             Driver::Resident(residents) => {
                 let unmeasured = unmeasured.then_some(lasts);
                 residents.drive(self.keeper, (set, instance), arm, unmeasured)

@@ -117,6 +117,13 @@ impl Checker<'_> {
         default
     }
 
+    /// Starts per second; `None` for an invalid rate.
+    pub(super) fn rate(&mut self, text: &Text) -> Option<f64> {
+        let parsed = units::parse_rate(text.get_ref());
+        let report = |message| self.report(Problem::new(text.span(), message, "not a usable rate"));
+        parsed.map_err(report).ok()
+    }
+
     /// A whole number within bounds, or the default.
     pub(super) fn integer<N: TryFrom<i64> + Copy>(
         &mut self,

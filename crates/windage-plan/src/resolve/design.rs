@@ -1,7 +1,7 @@
 //! `[design]`.
 
 use crate::wire::Spanned;
-use windage_model::Order;
+use windage_model::{LoadModel, Order};
 
 use super::agent_stretches;
 use super::checker::{Checker, HOUR, INSTANT, PAUSE};
@@ -58,6 +58,7 @@ pub(super) fn resolve(
             PAUSE,
         ),
         warmup: checker.duration("warmup", design.warmup.as_ref(), defaults::WARMUP, PAUSE),
+        warmup_rate_per_s: warmup_rate(checker, design, ground),
         drain: checker.duration("drain", design.drain.as_ref(), defaults::DRAIN, PAUSE),
         idle: checker.duration("idle", design.idle.as_ref(), defaults::IDLE, PAUSE),
         order: checker.word("order", design.order.as_ref(), Order::Mirrored, ORDERS),
@@ -111,6 +112,22 @@ fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
         );
     }
     Length::Blocks(checker.integer("blocks", Some(blocks), 1, 1..=i64::from(MAX_BLOCKS)))
+}
+
+/// `None` unless given, and for an invalid one.
+fn warmup_rate(
+    checker: &mut Checker<'_>,
+    design: &wire::Design,
+    ground: &Ground<'_>,
+) -> Option<f64> {
+    let text = design.warmup_rate.as_ref()?;
+    if ground.model.is_some_and(|model| model != LoadModel::Open) {
+        let message = "`warmup_rate` needs an open load: others have no rate";
+        let problem = Problem::new(text.span(), message, "no open load");
+        checker.report(problem.help("remove `warmup_rate`"));
+        return None;
+    }
+    checker.rate(text)
 }
 
 fn margin(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {

@@ -105,6 +105,7 @@ fn overlaid(base: &wire::Design, over: &wire::Design) -> wire::Design {
         agent_warmup: over.agent_warmup.or(base.agent_warmup),
         bpf_statistics: over.bpf_statistics.or(base.bpf_statistics),
         warmup: over.warmup.or(base.warmup),
+        warmup_rate: over.warmup_rate.or(base.warmup_rate),
         drain: over.drain.or(base.drain),
         idle: over.idle.or(base.idle),
         order: over.order.or(base.order),

@@ -2,6 +2,9 @@
 
 use windage_analysis::wire::{AnalysisWire, ArmWire, UnderLoadWire};
 
+use windage_record::Entry;
+
+use crate::batch_protocol::journal;
 use crate::contract;
 use crate::plans::Plan;
 use crate::workshop::Workshop;
@@ -77,4 +80,33 @@ fn a_usual_run_has_only_the_first_regime() {
     assert_eq!(analysis.under_first_load.regime, None);
     assert!(analysis.other_loads.is_empty());
     assert_eq!(scope(&analysis.under_first_load).0, "closed");
+}
+
+#[test]
+fn a_warm_up_can_have_a_rate_of_its_own() {
+    let shop = Workshop::new();
+    let design = "warmup = '300ms'\nwarmup_rate = '2000/s'\ndrain = '50ms'\nidle = '50ms'";
+    let plan = Plan {
+        design,
+        ..Plan::default()
+    };
+    let closed = "model = 'closed'\n";
+    let rising = "model = 'open'\nprofile = [{ rate = '0/s', to = '200/s', for = '20ms' }]\n";
+    shop.write("plan.toml", &plan.text().replace(closed, rising));
+    let run = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    let analysis = contract::checked(&run.code(0));
+    let launches = journal(&shop).into_iter().filter_map(|entry| match entry {
+        Entry::LaunchStarted(launch) => Some(launch),
+        _ => None,
+    });
+    let warmed: Vec<u64> = launches
+        .flat_map(|launch| launch.arms)
+        .map(|arm| arm.warmup_completed)
+        .collect();
+    assert_eq!(warmed.len(), 6, "two launches of three arms");
+    // 600 requests; the profile has 100 per second, which makes 30.
+    assert!(warmed.iter().all(|done| *done > 500), "{warmed:?}");
+    let off = arm(&analysis.under_first_load, "off");
+    let intended_per_s = off.load.as_ref().unwrap().intended_per_s.unwrap();
+    assert!((90.0..=110.0).contains(&intended_per_s), "{intended_per_s}");
 }

@@ -353,6 +353,7 @@ pub(super) fn conducted_into(
         length: Length::Blocks(3),
         stop: None,
         warmup: Duration::ZERO,
+        warmup_rate_per_s: None,
         drain: Duration::ZERO,
         idle: Duration::ZERO,
         order: Order::Mirrored,

@@ -23,7 +23,7 @@ pub(super) fn resolve(
     window: Option<Duration>,
 ) -> (Starts, Option<f64>) {
     only_one(checker, load);
-    let rate_per_s = load.rate.as_ref().and_then(|text| rate(checker, text));
+    let rate_per_s = load.rate.as_ref().and_then(|text| checker.rate(text));
     if let Some(profile) = &load.profile {
         let pieces = pieces(checker, profile, window);
         let mean_per_s = mean_per_s(&pieces);
@@ -69,16 +69,6 @@ fn only_one(checker: &mut Checker<'_>, load: &wire::Load) {
             Problem::new(span, message, format!("conflicts with `{first}`"))
                 .help("keep exactly one of `rate`, `profile` and `replay`"),
         );
-    }
-}
-
-fn rate(checker: &mut Checker<'_>, text: &Text) -> Option<f64> {
-    match units::parse_rate(text.get_ref()) {
-        Ok(rate_per_s) => Some(rate_per_s),
-        Err(message) => {
-            checker.report(Problem::new(text.span(), message, "not a usable rate"));
-            None
-        }
     }
 }
 
