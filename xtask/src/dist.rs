@@ -1,11 +1,12 @@
 //! `cargo xtask dist`: what is distributed of a version, in `target/distributed`.
 //!
 //! That is an archive with the program, its manual pages and completions; packages with the same contents;
-//! an image for containers; their SHA-256; and the list of everything that was compiled into the program
+//! installers that fetch the archive; an image for containers; their SHA-256; and the list of everything that was compiled into the program
 //! (SBOM, CycloneDX). The program is static, so that it runs wherever Linux does, and has its dependencies
 //! within it as well, for `cargo audit bin`.
 
 mod check;
+mod installers;
 mod packages;
 
 use std::fs;
@@ -53,6 +54,9 @@ pub(crate) struct Args {
     /// Also try what was built: in an empty root directory, installed and removed. Needs root
     #[arg(long)]
     check: bool,
+    /// Where the files will be fetched from: also write an install script and a formula for Homebrew
+    #[arg(long, value_name = "URL")]
+    address: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -72,7 +76,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     staged.settle()?;
 
     let name = format!("windage-{}-{TARGET}", env!("CARGO_PKG_VERSION"));
-    let mut files = vec![commit.pack(&staged.folder, &name)?];
+    let archive = commit.pack(&staged.folder, &name)?;
+    let mut files = vec![archive.clone()];
+    if let Some(address) = &args.address {
+        files.extend(installers::write(&archive, address, &to)?);
+    }
     files.extend(packages::make(&staged, &to)?);
     files.push(write_image(&staged, &to)?);
     let contents = to.join(format!("{name}.cdx.json"));
@@ -164,6 +172,7 @@ fn write_image(staged: &Staged, to: &Path) -> Result<PathBuf> {
         name: "windage",
         tag: env!("CARGO_PKG_VERSION"),
         program: &program,
+        libraries: &[],
         notices: Some(&notices),
         made: staged.epoch()?,
     };

@@ -25,12 +25,14 @@ const LICENSE_TEXT: &[u8] = include_bytes!("../../LICENSE");
 /// The licences of what others wrote.
 pub(crate) const NOTICES: &str = "THIRD-PARTY-LICENSES";
 
-/// An image of one static program.
+/// An image of one program.
 pub(crate) struct Image<'a> {
     /// Also the program's, in `/usr/bin`.
     pub(crate) name: &'a str,
     pub(crate) tag: &'a str,
     pub(crate) program: &'a [u8],
+    /// What it is linked with, by path, unless it is static.
+    pub(crate) libraries: &'a [(String, Vec<u8>)],
     /// The licences of what others wrote in it, if anything.
     pub(crate) notices: Option<&'a [u8]>,
     /// When it was made, in seconds since 1970.
@@ -114,6 +116,9 @@ impl Image<'_> {
         }
         let program = format!("usr/bin/{}", self.name);
         append(&mut tar, &program, (0o755, 0), self.program, self.made)?;
+        for (path, library) in self.libraries {
+            append(&mut tar, path, (0o755, 0), library, self.made)?;
+        }
         append(&mut tar, "LICENSE", (0o644, 0), LICENSE_TEXT, self.made)?;
         if let Some(notices) = self.notices {
             append(&mut tar, NOTICES, (0o644, 0), notices, self.made)?;
@@ -171,6 +176,7 @@ mod tests {
             name,
             tag,
             program,
+            libraries: &[("lib/libc.so.6".to_owned(), b"a library".to_vec())],
             notices: Some(b"what others wrote"),
             made,
         }
@@ -232,6 +238,7 @@ mod tests {
         let inside = unpacked(&layer);
         let program = (0o755, 0, b"a program".to_vec());
         assert_eq!(inside["usr/bin/windage"], program);
+        assert_eq!(inside["lib/libc.so.6"].2, b"a library");
         assert_eq!(inside[NOTICES].2, b"what others wrote");
         assert_eq!(inside["tmp/"].0, 0o1777);
         assert_eq!(inside["work/"], (0o755, USER, Vec::new()));

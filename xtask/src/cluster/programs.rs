@@ -84,6 +84,7 @@ impl Programs {
                     name,
                     tag,
                     program,
+                    libraries: &[],
                     notices: None,
                     made,
                 }
