@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::Client;
 use kube::api::{Api, ListParams};
 use kube::config::{Config, KubeConfigOptions};
+use kube::{Client, Resource};
 
 use crate::ClusterError;
 
@@ -13,7 +14,7 @@ use crate::ClusterError;
 const PORT: u16 = 9;
 
 /// The client of a context, of the current one, or of the cluster that this runs in.
-async fn client(context: Option<&str>) -> Result<Client, ClusterError> {
+pub(crate) async fn client(context: Option<&str>) -> Result<Client, ClusterError> {
     let config = match context {
         Some(_) => {
             let options = KubeConfigOptions {
@@ -35,11 +36,18 @@ pub(crate) async fn pods(
     context: Option<&str>,
     namespace: Option<&str>,
 ) -> Result<Api<Pod>, ClusterError> {
-    let client = client(context).await?;
-    Ok(match namespace {
-        Some(namespace) => Api::namespaced(client, namespace),
-        None => Api::default_namespaced(client),
-    })
+    Ok(objects(&client(context).await?, namespace))
+}
+
+/// The objects of a kind in a namespace, or in the client's own.
+pub(crate) fn objects<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::default_namespaced(client.clone()),
+    }
 }
 
 /// The address of this machine at which pods of a node reach it: the one from which it would reach

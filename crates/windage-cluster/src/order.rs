@@ -21,6 +21,8 @@ pub struct Order {
     pub name: String,
     /// Added to the pod's own.
     pub labels: BTreeMap<String, String>,
+    /// The Job that the pod is deleted with; `None` where Windage is in none.
+    pub owner: Option<Owner>,
     /// A file of the plan with a pod, or with what has a template of one, such as a Deployment.
     pub manifest: Patch,
     /// Merged into the template, one after another.
@@ -35,6 +37,16 @@ pub struct Order {
     pub env: BTreeMap<String, String>,
     /// How long it may take to end when asked to, in seconds.
     pub stop_within_s: u32,
+}
+
+/// A Job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Owner {
+    /// Its name.
+    pub name: String,
+    /// The cluster's own name for it, which no other has.
+    pub uid: String,
 }
 
 /// The pods of a run that has ended, of which none may stay.

@@ -5,10 +5,10 @@ use k8s_openapi::api::core::v1::{
     Affinity, Container, EnvVar, NodeAffinity, NodeSelector, NodeSelectorRequirement,
     NodeSelectorTerm, Pod, PodReadinessGate, PodSpec, PodTemplateSpec,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
 
-use crate::{ClusterError, Order, Patch};
+use crate::{ClusterError, Order, Owner, Patch};
 
 /// The kinds that have a template of a pod.
 /// (Not of ReplicaSets and DaemonSets, whose controllers would take the pod for theirs, and delete it.)
@@ -65,11 +65,25 @@ pub(crate) fn pod(order: &Order) -> Result<Pod, ClusterError> {
             name: Some(order.name.clone()),
             annotations: given.annotations,
             labels: Some(labels),
+            owner_references: order.owner.as_ref().map(|owner| vec![job(owner)]),
             ..ObjectMeta::default()
         },
         spec: Some(spec),
         status: None,
     })
+}
+
+/// What makes the cluster delete an object together with a Job.
+pub(crate) fn job(owner: &Owner) -> OwnerReference {
+    OwnerReference {
+        api_version: "batch/v1".to_owned(),
+        kind: "Job".to_owned(),
+        name: owner.name.clone(),
+        uid: owner.uid.clone(),
+        // The Job stays until all that belongs to it is deleted.
+        block_owner_deletion: Some(true),
+        ..OwnerReference::default()
+    }
 }
 
 /// Keeps everybody else from sending it requests, which would count as the load's: Services, to which
@@ -202,7 +216,7 @@ fn container<'s>(order: &Order, spec: &'s mut PodSpec) -> Result<&'s mut Contain
 
 /// Lets it run on a node only. Of several terms one is enough, so each gets the requirement; the
 /// scheduler still looks whether the node has room.
-fn bind(spec: &mut PodSpec, node: &str) {
+pub(crate) fn bind(spec: &mut PodSpec, node: &str) {
     let only = NodeSelectorRequirement {
         key: NODE_NAME.to_owned(),
         operator: "In".to_owned(),
@@ -260,6 +274,7 @@ spec:
             node: "node1".to_owned(),
             name: "windage-off".to_owned(),
             labels: BTreeMap::from([("windage.dev/arm".to_owned(), "off".to_owned())]),
+            owner: None,
             manifest: file(manifest),
             patches: Vec::new(),
             container: None,
@@ -282,8 +297,14 @@ spec:
         let sidecar = "spec: { containers: [{ name: proxy, image: 'localhost/proxy:1' }, { name: cache, image: 'localhost/cache:2' }] }";
         let annotated = "spec: { template: { metadata: { annotations: { inject: 'true' } } } }";
         wanted.patches = vec![file(sidecar), file(annotated)];
+        wanted.owner = Some(Owner {
+            name: "windage-1".to_owned(),
+            uid: "2-3".to_owned(),
+        });
         let pod = json(&wanted);
         assert_eq!(pod["metadata"]["name"], "windage-off");
+        let owner = serde_json::json!([{ "apiVersion": "batch/v1", "blockOwnerDeletion": true, "kind": "Job", "name": "windage-1", "uid": "2-3" }]);
+        assert_eq!(pod["metadata"]["ownerReferences"], owner);
         assert_eq!(
             pod["metadata"]["labels"],
             serde_json::json!({ "app": "shop", "windage.dev/arm": "off" })

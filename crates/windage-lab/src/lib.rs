@@ -68,7 +68,7 @@ pub use host::host_json;
 pub use lengths::expected_duration;
 pub use manifest::of as manifest_of;
 pub use order::RunOrder;
-pub use pods::{DELETE_VERB, Node, STAND_IN_VERB};
+pub use pods::{DELETE_VERB, Node, STAND_IN_VERB, labelled};
 pub use preview::{Program, lacks, programs};
 pub use quick::quick;
 pub use restore::{RESTORE_VERB, restore_from_environment};

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_cluster::{ID, Leftovers, Order, Patch, Placed};
+use windage_cluster::{ID, Leftovers, Order, Owner, Patch, Placed};
 use windage_keeper::{Keeper, Spawn};
 use windage_plan::{Arm, ManifestFile, Plan, PodSource, Service, Value};
 use windage_probe::{ArmProbe, Linux, pod_accounting};
@@ -36,6 +36,8 @@ pub struct Node {
     pub address: IpAddr,
     /// Of this run, and of no other: letters and digits that name its pods.
     pub id: String,
+    /// The Job that Windage is in, if it is in one; its pods are deleted with it.
+    pub owner: Option<Owner>,
 }
 
 /// Makes the keeper have all pods deleted that are left at the end, however the run ends.
@@ -161,6 +163,7 @@ fn order(
             label("run", labelled(run)),
             label("arm", labelled(of)),
         ]),
+        owner: node.owner.clone(),
         manifest: file(&pod.manifest),
         patches: arm
             .and_then(|arm| arm.patch.get(&service.name))
@@ -204,8 +207,9 @@ fn pod_name(id: &str, launch: u32, arm: usize, service: &str) -> String {
     )
 }
 
-/// As a label's value: at most 63 characters, a letter or digit at both ends.
-fn labelled(text: &str) -> String {
+/// As a label's value of Kubernetes: at most 63 characters, a letter or digit at both ends.
+#[must_use]
+pub fn labelled(text: &str) -> String {
     let allowed = |c: char| {
         if c.is_ascii_alphanumeric() || "-_.".contains(c) {
             c

@@ -259,8 +259,13 @@ pub struct ClusterPlace {
     pub context: Option<String>,
     /// The namespace; `None` for that of the context.
     pub namespace: Option<String>,
-    /// The node that Windage runs on, and all pods; `None` for one with the machine's name.
+    /// The node that Windage runs on, and all pods; `None` for one with the machine's name, or, with an image, for
+    /// one that the scheduler chooses.
     pub node: Option<String>,
+    /// The image of Windage, if it is to run in a pod as well.
+    pub image: Option<String>,
+    /// The Secret with which that image is pulled.
+    pub pull_secret: Option<String>,
 }
 
 /// What a pod is made from.

@@ -44,6 +44,9 @@ impl Plan {
             out.optional("context", self.cluster.context.as_deref().map(quote));
             out.optional("namespace", self.cluster.namespace.as_deref().map(quote));
             out.optional("node", self.cluster.node.as_deref().map(quote));
+            out.optional("image", self.cluster.image.as_deref().map(quote));
+            let pull_secret = self.cluster.pull_secret.as_deref();
+            out.optional("pull_secret", pull_secret.map(quote));
         }
         for service in &self.services {
             print_program(&mut out, service, None);

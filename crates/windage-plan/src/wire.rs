@@ -130,6 +130,8 @@ pub(crate) struct Cluster {
     pub(crate) context: Option<Text>,
     pub(crate) namespace: Option<Text>,
     pub(crate) node: Option<Text>,
+    pub(crate) image: Option<Text>,
+    pub(crate) pull_secret: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]

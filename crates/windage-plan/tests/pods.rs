@@ -29,6 +29,8 @@ mistakes! {
     a_switch_of_a_pod: "patch = {" => "switch = [{ http = \"POST http://{app}/on\" }]\npatch = {";
     arms_that_share_a_pod_with_another_patch: "name = \"mesh\"" => "name = \"mesh\"\ninstance = \"one\"", "baseline = true" => "baseline = true\ninstance = \"one\"";
     a_profile_of_a_pod: "[load]" => "[profile]\nwith = \"perf\"\n\n[load]";
+    a_secret_for_no_image: "image = \"registry.example/windage@sha256:5eed\"\n" => "";
+    files_that_are_not_sent: "request = \"GET" => "body_file = \"body.bin\"\nrequest = \"POST", "[load]" => "[build]\ncommands = [\"make\"]\n\n[load]";
     a_socket_of_a_pod: "model = \"closed\"" => "model = \"closed\"\nunix = \"/tmp/app.sock\"";
 }
 
@@ -46,6 +48,7 @@ fn a_pod_has_its_manifest_and_its_arms_their_patches() {
     );
     assert_eq!(app.stop.within, Duration::from_secs(20));
     assert_eq!(plan.cluster.node.as_deref(), Some("worker-3"));
+    assert_eq!(plan.cluster.pull_secret.as_deref(), Some("registry"));
     let patch = |arm: usize| {
         plan.arms[arm]
             .patch

@@ -23,6 +23,21 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// Of a code with which Windage ended; of any other, that it could not measure.
+    pub(crate) fn of(code: u8) -> Exit {
+        let all = [
+            Exit::Success,
+            Exit::Exceeded,
+            Exit::Usage,
+            Exit::Inconclusive,
+            Exit::Void,
+            Exit::CouldNotMeasure,
+            Exit::Interrupted,
+        ];
+        let found = all.into_iter().find(|exit| *exit as u8 == code);
+        found.unwrap_or(Exit::CouldNotMeasure)
+    }
+
     /// For the operating system.
     pub(crate) fn code(self) -> ExitCode {
         ExitCode::from(self as u8)
@@ -41,5 +56,13 @@ mod tests {
         assert_eq!(worst, Some(Exit::CouldNotMeasure));
         assert!(Exit::Interrupted > Exit::CouldNotMeasure);
         assert!(Exit::Success < Exit::Inconclusive && Exit::Inconclusive < Exit::Void);
+    }
+
+    #[test]
+    fn a_code_is_read_as_it_was_meant() {
+        for exit in [Exit::Success, Exit::Void, Exit::Interrupted] {
+            assert_eq!(Exit::of(exit as u8), exit);
+        }
+        assert_eq!(Exit::of(137), Exit::CouldNotMeasure);
     }
 }

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Some(windage_keeper::KEEPER_VERB) => windage_keeper::keeper_main(),
         Some(windage_lab::STAND_IN_VERB) => return verbs::cluster::stand_in(args),
         Some(windage_lab::DELETE_VERB) => return verbs::cluster::delete(args),
+        Some(windage_cluster::INSIDE_VERB) => return verbs::cluster::inside(args),
         Some(windage_lab::RESTORE_VERB) => return windage_lab::restore_from_environment(),
         Some(verbs::calibrate::SERVICE_VERB) => {
             return windage_calibration::main_from_args(args.map(Into::into));

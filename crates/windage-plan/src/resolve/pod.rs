@@ -23,6 +23,8 @@ pub(super) fn cluster(file: &PlanFile) -> ClusterPlace {
         context: text(|of| &of.context),
         namespace: text(|of| &of.namespace),
         node: text(|of| &of.node),
+        image: text(|of| &of.image),
+        pull_secret: text(|of| &of.pull_secret),
     }
 }
 
@@ -197,6 +199,70 @@ pub(super) fn refuse_beside_pods(
     ];
     for (span, message, help) in whole.into_iter().flatten() {
         refuse(span, message, help);
+    }
+    if let Some(cluster) = &file.cluster {
+        measured_in_the_cluster(&mut refuse, file, cluster.get_ref());
+    }
+}
+
+/// With an image, the plan and its manifests are sent to the cluster, and no other file yet.
+fn measured_in_the_cluster(
+    refuse: &mut impl FnMut(Range<usize>, &str, &str),
+    file: &PlanFile,
+    cluster: &wire::Cluster,
+) {
+    if cluster.image.is_none() {
+        if let Some(secret) = &cluster.pull_secret {
+            let message = "`pull_secret` is for the `image` of [cluster], and there is none";
+            refuse(secret.span(), message, "remove it");
+        }
+        return;
+    }
+    let load = &file.load;
+    let steps = load.flow.iter().flat_map(|flow| flow.steps.get_ref());
+    let bodies = steps.filter_map(|step| step.body_file.as_ref());
+    let fields = load.fields.0.iter();
+    let tables = fields.filter_map(|(_, field)| field.get_ref().csv.as_ref());
+    let authority = load.tls.as_ref().and_then(|of| of.get_ref().ca.as_ref());
+    let replays = file.regime.iter().map(|regime| &regime.get_ref().replay);
+    let files = [&load.replay, &load.body_file].into_iter().chain(replays);
+    let files = files.flatten().chain(bodies).chain(tables).chain(authority);
+    for of in files {
+        let message = "with `image`, only manifests and patches are sent to the cluster yet";
+        refuse(
+            of.span(),
+            message,
+            "leave it out, or run Windage on the node",
+        );
+    }
+    for agent in &file.agent {
+        let message = "with `image`, an agent can't be launched on the node yet";
+        refuse(
+            agent.name.span(),
+            message,
+            "leave it out, or run Windage on the node",
+        );
+    }
+    let of_steps = load.flow.iter().flat_map(|flow| flow.steps.get_ref());
+    let headers = of_steps.flat_map(|step| &step.headers.0);
+    for (_, value) in headers.chain(&load.headers.0) {
+        if sole_variable(value.get_ref()).is_some() {
+            let message = "with `image`, this environment's variables are not sent to the cluster";
+            refuse(
+                value.span(),
+                message,
+                "leave it out, or run Windage on the node",
+            );
+        }
+    }
+    let versions = file.build.versions.values();
+    for command in file.build.commands.iter().chain(versions) {
+        let message = "with `image`, there is no shell where the plan is measured";
+        refuse(
+            command.span(),
+            message,
+            "run it before, or run Windage on the node",
+        );
     }
 }
 

@@ -183,6 +183,9 @@ pub(crate) fn measure(
     output: &OutputFlags,
     signals: &Signals,
 ) -> Measured {
+    if plan.cluster.image.is_some() && start != Start::Resumed {
+        return measure_away(plan, directory, output, signals);
+    }
     let order = windage_lab::run_order(plan);
     let node = match cluster::node(plan) {
         Ok(node) => node,
@@ -265,6 +268,45 @@ pub(crate) fn measure(
         analysis,
         exit,
         size: None,
+    }
+}
+
+/// Measures a plan in a pod of the cluster, and fetches its run directory.
+fn measure_away(
+    plan: &Plan,
+    directory: &Path,
+    output: &OutputFlags,
+    signals: &Signals,
+) -> Measured {
+    let say = |line: &str| {
+        let is_trouble = line.starts_with("error: ") || line.starts_with("warning: ");
+        // Of the run directory there.
+        let is_there = line.starts_with("page: ") || line.starts_with("size: ");
+        if is_trouble || !(output.quiet || is_there) {
+            anstream::eprintln!("{line}");
+        }
+    };
+    match cluster::measure_away(plan, directory, &signals.flag(), &say) {
+        Ok(code) => {
+            let (exit, concluded) = (Exit::of(code), conclude(directory));
+            let exit = match (exit, &concluded) {
+                (Exit::Success | Exit::Inconclusive, Err(error)) => {
+                    message::error(error);
+                    Exit::CouldNotMeasure
+                }
+                (exit, _) => exit,
+            };
+            Measured {
+                directory: directory.to_owned(),
+                analysis: concluded.ok(),
+                exit,
+                size: None,
+            }
+        }
+        Err(why) => {
+            message::error(why);
+            Measured::nothing(directory)
+        }
     }
 }
 

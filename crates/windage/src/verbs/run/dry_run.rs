@@ -26,13 +26,23 @@ fn of_plan(plan: &Plan, executable: &Path) -> String {
     }
     for service in &plan.services {
         if let Some(pod) = &service.pod {
-            let node = plan.cluster.node.as_deref().unwrap_or("of this machine");
+            let node = match (&plan.cluster.node, &plan.cluster.image) {
+                (Some(name), _) => format!("node {name}"),
+                (None, Some(_)) => "a node that the scheduler chooses".to_owned(),
+                (None, None) => "the node of this machine".to_owned(),
+            };
             let manifest = pod.manifest.path.display();
             out += &format!(
-                "  pods of `{}`, one for each arm: {manifest}, on node {node}\n",
+                "  pods of `{}`, one for each arm: {manifest}, on {node}\n",
                 service.name
             );
         }
+    }
+    if let Some(image) = &plan.cluster.image {
+        out += &format!(
+            "  Windage itself, in a pod of {image}: a Job with the plan (ConfigMap) and an account that may make, \
+             read and delete pods of the namespace (ServiceAccount, Role, RoleBinding)\n"
+        );
     }
     for program in programs(plan, executable) {
         out += &of_program(&program);

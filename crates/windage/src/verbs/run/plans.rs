@@ -14,6 +14,7 @@ use crate::flags::RunFlags;
 use crate::git::commit;
 use crate::message;
 use crate::run_name::unused;
+use crate::verbs::cluster;
 
 /// Reads every plan before the first is measured, so that a typo in the last costs no time.
 pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
@@ -28,7 +29,7 @@ pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
         match Plan::load(&path, depth) {
             Ok(mut plan) => match change(&mut plan, flags) {
                 Ok(()) => {
-                    plan.commit = commit(&plan.folder);
+                    plan.commit = cluster::commit_of_plan().or_else(|| commit(&plan.folder));
                     show_plan_warnings(&path, &plan);
                     for why in plan.end_overrides(&today()) {
                         message::warning(format_args!("{}: {why}", path.display()));
