@@ -1,8 +1,9 @@
 //! `cargo xtask guide`: follows pages of the guide word by word, as a new user would, and looks
-//! whether each gives a useful answer in time.
+//! whether their commands print what the pages show, and whether each gives a useful answer in time.
 
 use std::collections::BTreeSet;
 use std::env;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,17 @@ const CLEAR: f64 = 0.05;
 /// What marks a block of a page that is followed: the second word after its fence. The third is the
 /// name of a file that has this text.
 const MARK: &str = "followed";
+/// Stands in a page for lines that it does not show.
+const LEFT_OUT: &str = "…";
+/// Stands for a word with a digit when outputs are compared: figures differ from run to run.
+const FIGURE: &str = "#";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Only these pages, such as first.md [default: all that can be followed]
+    #[arg(value_name = "PAGE")]
+    pages: Vec<String>,
+
     /// Where to write the page [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -44,7 +53,11 @@ enum Folder {
     Empty,
 }
 
-const TASKS: [Task; 3] = [
+const TASKS: [Task; 4] = [
+    Task {
+        page: "first.md",
+        folder: Folder::Empty,
+    },
     Task {
         page: "configuration.md",
         folder: Folder::Checkout,
@@ -63,10 +76,25 @@ const TASKS: [Task; 3] = [
 #[derive(Debug, PartialEq)]
 enum Step<'p> {
     File { name: &'p str, text: String },
-    Commands(Vec<&'p str>),
+    Console(Console<'p>),
+}
+
+/// Commands, and what they print.
+#[derive(Debug, Default, PartialEq)]
+struct Console<'p> {
+    commands: Vec<&'p str>,
+    /// Lines that follow each other; between two of these pieces there may be others.
+    shown: Vec<Vec<&'p str>>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let is_wanted =
+        |task: &&Task| args.pages.is_empty() || args.pages.iter().any(|p| p == task.page);
+    let tasks: Vec<&Task> = TASKS.iter().filter(is_wanted).collect();
+    if tasks.len() < args.pages.len() {
+        let pages = TASKS.map(|task| task.page).join(", ");
+        bail!("pages that can be followed: {pages}");
+    }
     let windage = workspace::build("crates/windage", "windage")?;
     let mut page = format!(
         "# The guide, followed word by word\n\n- Date: {}\n- Command: `cargo xtask guide`\n- Machine: {}\n- Versions: {}\n\n\
@@ -76,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         machine::versions()?,
     );
     let mut all_useful = true;
-    for task in &TASKS {
+    for task in tasks {
         anstream::eprintln!("==> docs/guide/{}", task.page);
         let found = task.follow(&windage)?;
         all_useful &= row(&mut page, task.page, &found)?;
@@ -91,41 +119,99 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 impl Task {
-    fn text(&self) -> Result<String> {
-        let path = workspace::root().join("docs/guide").join(self.page);
-        fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
-    }
-
     /// Follows the page, and analyses the one run that it makes.
     fn follow(&self, windage: &Path) -> Result<Analysis> {
-        let text = self.text()?;
         let empty = tempfile::tempdir().context("make a temporary folder")?;
         let folder = match self.folder {
             Folder::Checkout => workspace::root(),
             Folder::Empty => empty.path(),
         };
-        let before = runs(folder)?;
-        let mut path = windage.parent().unwrap_or(windage).as_os_str().to_owned();
-        path.push(":");
-        path.push(env::var_os("PATH").unwrap_or_default());
-        for step in steps(&text) {
-            match step {
-                Step::File { name, text } => fs::write(folder.join(name), text)
-                    .with_context(|| format!("write {name} of {}", self.page))?,
-                Step::Commands(lines) => {
-                    let mut bash = Command::new("bash");
-                    bash.args(["-euxc", &lines.join("\n")]);
-                    command::run(bash.current_dir(folder).env("PATH", &path))?;
-                }
-            }
-        }
-        let mut made: Vec<PathBuf> = runs(folder)?.difference(&before).cloned().collect();
-        let (Some(run), true) = (made.pop(), made.is_empty()) else {
-            bail!("{} has not made one run", self.page);
-        };
+        let run = follow(self.page, folder, windage, &[])?;
         let run = RunDir::open(&run).with_context(|| format!("open {}", run.display()))?;
         Ok(of_run_directory(&run)?)
     }
+}
+
+fn text_of(page: &str) -> Result<String> {
+    let path = workspace::root().join("docs/guide").join(page);
+    fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+}
+
+/// Follows a page in a folder with this `windage` and these variables, and returns the one run that it makes.
+pub(crate) fn follow(
+    page: &str,
+    folder: &Path,
+    windage: &Path,
+    variables: &[(&str, &OsStr)],
+) -> Result<PathBuf> {
+    let text = text_of(page)?;
+    let before = runs(folder)?;
+    let mut path = windage.parent().unwrap_or(windage).as_os_str().to_owned();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap_or_default());
+    for step in steps(&text) {
+        match step {
+            Step::File { name, text } => fs::write(folder.join(name), text)
+                .with_context(|| format!("write {name} of {page}"))?,
+            Step::Console(console) => {
+                let mut bash = Command::new("bash");
+                bash.args([
+                    "-euc",
+                    &format!("exec 2>&1\n{}", console.commands.join("\n")),
+                ]);
+                bash.current_dir(folder).env("PATH", &path);
+                console.follow(bash.envs(variables.iter().copied()))?;
+            }
+        }
+    }
+    let mut made: Vec<PathBuf> = runs(folder)?.difference(&before).cloned().collect();
+    match (made.pop(), made.is_empty()) {
+        (Some(run), true) => Ok(run),
+        _ => bail!("{page} has not made one run"),
+    }
+}
+
+impl Console<'_> {
+    /// Runs the commands, which print what is shown.
+    fn follow(&self, commands: &mut Command) -> Result<()> {
+        let mut printed = String::new();
+        let has_succeeded = command::stream(commands, |line| {
+            anstream::eprintln!("{line}");
+            printed += line;
+            printed.push('\n');
+        })?;
+        if !has_succeeded {
+            bail!("these failed:\n{}", self.commands.join("\n"));
+        }
+        match self.unprinted(&printed) {
+            Some(piece) => bail!("the page shows what was not printed:\n{}", piece.join("\n")),
+            None => Ok(()),
+        }
+    }
+
+    /// The first of the shown pieces that was not printed, or not after the one before it.
+    fn unprinted(&self, printed: &str) -> Option<&Vec<&str>> {
+        let printed = words(printed);
+        let mut rest = &printed[..];
+        self.shown.iter().find(|piece| {
+            let shown = piece.join("\n");
+            let piece = words(&shown);
+            let at = rest
+                .windows(piece.len())
+                .position(|part| part == piece.as_slice());
+            rest = &rest[at.map_or(0, |at| at + piece.len())..];
+            at.is_none()
+        })
+    }
+}
+
+/// The words of a text without its figures, which differ from run to run.
+fn words(text: &str) -> Vec<&str> {
+    let has_digit = |word: &str| word.contains(|of: char| of.is_ascii_digit());
+    let words = text.split_whitespace();
+    words
+        .map(|word| if has_digit(word) { FIGURE } else { word })
+        .collect()
 }
 
 /// The runs of a folder.
@@ -157,15 +243,28 @@ fn steps(page: &str) -> Vec<Step<'_>> {
                 name,
                 text: block.join("\n") + "\n",
             },
-            None => Step::Commands(
-                block
-                    .iter()
-                    .filter_map(|line| line.strip_prefix("$ "))
-                    .collect(),
-            ),
+            None => Step::Console(console(&block)),
         });
     }
     steps
+}
+
+/// Lines that begin with a prompt are commands.
+fn console<'p>(block: &[&'p str]) -> Console<'p> {
+    let mut console = Console::default();
+    let mut goes_on = false;
+    for line in block {
+        let command = line.strip_prefix("$ ");
+        console.commands.extend(command);
+        let is_shown = command.is_none() && *line != LEFT_OUT && !line.trim().is_empty();
+        match console.shown.last_mut() {
+            Some(piece) if goes_on && is_shown => piece.push(line),
+            _ if is_shown => console.shown.push(vec![line]),
+            _ => {}
+        }
+        goes_on = is_shown;
+    }
+    console
 }
 
 /// Adds what a page's run found; returns whether that is useful: all treatments cost, as is known
@@ -210,20 +309,44 @@ mod tests {
                 name: "plan.toml",
                 text: "a = 1\n\nb = 2\n".to_owned(),
             },
-            Step::Commands(vec!["first  # says why", "second"]),
+            Step::Console(Console {
+                commands: vec!["first  # says why", "second"],
+                shown: vec![vec!["its output"]],
+            }),
         ];
         assert_eq!(steps(page), expected);
     }
 
     #[test]
+    fn what_is_shown_is_printed_in_its_order_whatever_the_figures() {
+        let block = ["$ measure", "off   186 µs", "on    204 µs", "…", "valid"];
+        let console = console(&block);
+        let table: [(&str, Option<&str>); 5] = [
+            ("building\noff  97.1 µs\non  120 µs\nmore\nvalid\n", None),
+            ("off  97.1 µs on  120 µs valid", None),
+            (
+                "off  97.1 µs\ncontrol 98 µs\non  120 µs\nvalid",
+                Some("off   186 µs"),
+            ),
+            ("valid\noff  97.1 µs\non  120 µs\n", Some("valid")),
+            ("", Some("off   186 µs")),
+        ];
+        for (printed, expected) in table {
+            let unprinted = console.unprinted(printed).map(|piece| piece[0]);
+            assert_eq!(unprinted, expected, "{printed}");
+        }
+    }
+
+    #[test]
     fn every_page_measures_once() {
         for task in &TASKS {
-            let text = task.text().unwrap();
+            let text = text_of(task.page).unwrap();
             let runs = steps(&text).into_iter().flat_map(|step| match step {
-                Step::Commands(lines) => lines,
+                Step::Console(console) => console.commands,
                 Step::File { .. } => Vec::new(),
             });
             let runs = runs.filter(|line| line.starts_with("windage run"));
+            let runs = runs.filter(|line| !line.contains("--dry-run"));
             assert_eq!(runs.count(), 1, "{}", task.page);
         }
     }

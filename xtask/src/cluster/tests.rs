@@ -6,6 +6,8 @@
 use serde_json::Value;
 
 use super::*;
+use crate::guide;
+use crate::image::Image;
 use crate::skip::skip;
 
 /// The cluster, which is taken down with the test.
@@ -41,6 +43,59 @@ impl Up {
         windage.arg(plan).env("KUBECONFIG", self.0.kubeconfig());
         windage
     }
+}
+
+/// An image of the Windage that is tested, with the libraries that it is linked with.
+fn image_of_windage(folder: &Path) -> PathBuf {
+    let program = folder.join("windage");
+    let mut strip = Command::new("strip");
+    strip.arg("-o").arg(&program);
+    command::run(strip.arg(workspace::built_with_tests().unwrap())).unwrap();
+    let linked = command::output(Command::new("ldd").arg(&program)).unwrap();
+    let paths = linked
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'));
+    let libraries: Vec<(String, Vec<u8>)> = paths
+        .map(|path| {
+            (
+                path.trim_start_matches('/').to_owned(),
+                fs::read(path).unwrap(),
+            )
+        })
+        .collect();
+    let image = Image {
+        name: "windage",
+        tag: env!("CARGO_PKG_VERSION"),
+        program: &fs::read(&program).unwrap(),
+        libraries: &libraries,
+        notices: None,
+        made: 0,
+    };
+    let file = folder.join("windage.tar");
+    fs::write(&file, image.archive().unwrap()).unwrap();
+    file
+}
+
+/// Looks whether a run has measured what a tracer costs, and whether all traces arrived.
+fn has_measured(run: &Path) {
+    let analysis = fs::read(run.join("analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_slice(&analysis).unwrap();
+    let arms = analysis["arms"].as_array().unwrap();
+    let otel = arms.iter().find(|arm| arm["id"] == "otel").unwrap();
+    let arrived = &otel["fidelity"];
+    assert!(
+        arrived["expected"].as_f64().unwrap() > 1000.0,
+        "{arrived:#}"
+    );
+    assert_eq!(arrived["lost"], 0.0, "{arrived:#}");
+    let cpu_us = |arm: &Value| arm["metrics"]["cpu_per_request"]["arm"].as_f64().unwrap();
+    let off = arms.iter().find(|arm| arm["id"] == "off").unwrap();
+    let (off, otel) = (cpu_us(off), cpu_us(otel));
+    // Of a request that takes 100 us or so, a tracer takes a third or so; a foreign or empty group neither.
+    assert!(
+        (20.0..2_000.0).contains(&off) && otel > 1.05 * off,
+        "{off} and {otel} us per request"
+    );
 }
 
 /// Waits, but not for ever.
@@ -87,24 +142,7 @@ fn pods_are_measured_and_nothing_of_them_stays() {
     let measured = folder.path().join("measured");
     let (code, said) = up.run(&plan, &measured, &["--for", "6s", "--rounds", "2"]);
     assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
-    let analysis = fs::read(measured.join("analysis.json")).unwrap();
-    let analysis: Value = serde_json::from_slice(&analysis).unwrap();
-    let arms = analysis["arms"].as_array().unwrap();
-    let otel = arms.iter().find(|arm| arm["id"] == "otel").unwrap();
-    let arrived = &otel["fidelity"];
-    assert!(
-        arrived["expected"].as_f64().unwrap() > 1000.0,
-        "{arrived:#}"
-    );
-    assert_eq!(arrived["lost"], 0.0, "{arrived:#}");
-    let cpu_us = |arm: &Value| arm["metrics"]["cpu_per_request"]["arm"].as_f64().unwrap();
-    let off = arms.iter().find(|arm| arm["id"] == "off").unwrap();
-    let (off, otel) = (cpu_us(off), cpu_us(otel));
-    // Of a request that takes 100 us or so, a tracer takes a third or so; a foreign or empty group neither.
-    assert!(
-        (20.0..2_000.0).contains(&off) && otel > 1.05 * off,
-        "{off} and {otel} us per request"
-    );
+    has_measured(&measured);
     assert_eq!(
         up.kubectl("get pods --output=name"),
         "",
@@ -131,6 +169,57 @@ fn pods_are_measured_and_nothing_of_them_stays() {
     windage.kill().unwrap();
     windage.wait().unwrap();
     until(|| pods() == 0);
+
+    up.0.load(&image_of_windage(folder.path())).unwrap();
+    let away = folder.path().join("away");
+    fs::create_dir(&away).unwrap();
+    fs::copy(experiment.join("app.yaml"), away.join("app.yaml")).unwrap();
+    let text = fs::read_to_string(&plan).unwrap();
+    let node = "node = \"node1\"";
+    let tag = env!("CARGO_PKG_VERSION");
+    let image = format!("{node}\nimage = \"localhost/windage:{tag}\"");
+    assert!(text.contains(node));
+    let plan = away.join("plan.toml");
+    fs::write(&plan, text.replace(node, &image)).unwrap();
+    let kinds = "jobs,pods,configmaps,serviceaccounts,roles,rolebindings";
+    let left = || {
+        let of_windage = "--selector=app.kubernetes.io/managed-by=windage";
+        up.kubectl(&format!("get {kinds} {of_windage} --output=name"))
+    };
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let kubeconfig = up.0.kubeconfig();
+    let variables = [("KUBECONFIG", kubeconfig.as_os_str())];
+    let windage = workspace::built_with_tests().unwrap();
+    let run = guide::follow("kubernetes.md", &empty, &windage, &variables).unwrap();
+    has_measured(&run);
+    assert_eq!(left(), "");
+
+    let brief = ["--for", "6s", "--rounds", "2"];
+    // The run goes on without its client, and is fetched by the next that asks for it.
+    let run = away.join("fetched");
+    let mut windage = up.windage(&plan, &run, &brief).spawn().unwrap();
+    until(|| pods() == 4);
+    windage.kill().unwrap();
+    windage.wait().unwrap();
+    let (code, said) = up.run(&plan, &run, &brief);
+    assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
+    has_measured(&run);
+    assert_eq!(left(), "");
+
+    let refused = away.join("refused.toml");
+    fs::write(
+        &refused,
+        text.replace(node, &image.replace(tag, "never-built")),
+    )
+    .unwrap();
+    let (code, said) = up.run(&refused, &away.join("none"), &brief);
+    assert_eq!(code, Some(5), "{said}");
+    assert!(
+        said.contains("ImagePull") || said.contains("ErrImage"),
+        "{said}"
+    );
+    assert_eq!(left(), "");
 
     drop(up);
     assert!(!network::exists() && network::nodes().unwrap().is_empty());
