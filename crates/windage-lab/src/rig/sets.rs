@@ -47,7 +47,12 @@ pub(super) fn groups(
     if attached(plan).is_some() {
         return Ok(none());
     }
+    let has_pods = plan.services.iter().any(|service| service.pod.is_some());
     let by_process = |why: &str| {
+        // Pods have control groups of their own.
+        if has_pods {
+            return;
+        }
         let text = format!("no cgroup per arm ({why}): CPU is read from the processes' clocks");
         emit(Event::Note { text });
     };
