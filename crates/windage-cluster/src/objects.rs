@@ -31,7 +31,7 @@ pub struct Away {
     pub plan: String,
     /// The commit that the plan is of, if it is of one.
     pub commit: Option<String>,
-    /// The plan, as [`PLAN`](inside::PLAN), and the files that it names beside it.
+    /// The plan, as `plan.toml`, and the files that it names beside it.
     pub files: BTreeMap<String, String>,
     /// When the cluster ends it, if nobody has fetched it by then.
     pub within: Duration,
