@@ -51,7 +51,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// The node that this pod is on, its address, and the Job that the pod belongs to; `None` outside.
 #[must_use]
 pub fn place() -> Option<(String, IpAddr, Owner)> {
-    let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let owner = Owner {
         name: variable(JOB)?,
         uid: variable(JOB_ID)?,
@@ -62,7 +61,11 @@ pub fn place() -> Option<(String, IpAddr, Owner)> {
 /// The commit that the plan of this pod is of, if it is of one.
 #[must_use]
 pub fn commit_of_plan() -> Option<String> {
-    env::var(COMMIT).ok().filter(|value| !value.is_empty())
+    variable(COMMIT)
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Does what is asked, and returns the exit code.

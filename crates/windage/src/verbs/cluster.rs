@@ -1,15 +1,17 @@
 //! Clusters: the process that stands for a pod, the node that this machine is, and runs in a pod of Windage's own.
 
+#[cfg(feature = "cluster")]
 mod away;
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use windage_lab::Node;
 use windage_plan::Plan;
 
 use crate::exit::Exit;
 use crate::signals::Signals;
-pub(crate) use away::measure_away;
 
 /// The process that stands for a pod. Its argument is the folder of the pod's order.
 pub(crate) fn stand_in(args: std::env::Args) -> ExitCode {
@@ -33,6 +35,19 @@ pub(crate) fn inside(mut args: std::env::Args) -> ExitCode {
             Exit::CouldNotMeasure.code()
         }
     }
+}
+
+/// Measures a plan in a pod of the cluster, puts its run directory here, and returns its exit code.
+///
+/// # Errors
+/// In words, when it can't be measured or fetched.
+pub(crate) fn measure_away(
+    plan: &Plan,
+    directory: &Path,
+    interrupted: &AtomicBool,
+    say: &dyn Fn(&str),
+) -> Result<u8, String> {
+    with_client::measure_away(plan, directory, interrupted, say)
 }
 
 /// A helper with one argument; why it failed is in its log.
@@ -101,6 +116,8 @@ mod with_client {
 
     use windage_cluster::Owner;
 
+    pub(super) use super::away::measure_away;
+
     pub(super) fn stand_in(folder: &Path) -> Result<(), String> {
         windage_cluster::stand_in(folder).map_err(|error| error.to_string())
     }
@@ -134,8 +151,9 @@ mod with_client {
     use std::sync::atomic::AtomicBool;
 
     use windage_cluster::Owner;
+    use windage_plan::Plan;
 
-    pub(super) const WITHOUT: &str = "this windage was built without the feature `cluster`, which pods need; \
+    const WITHOUT: &str = "this windage was built without the feature `cluster`, which pods need; \
                            build it with `cargo install windage --locked --features cluster`";
 
     pub(super) fn stand_in(_: &Path) -> Result<(), String> {
@@ -156,6 +174,15 @@ mod with_client {
 
     pub(super) fn commit_of_plan() -> Option<String> {
         None
+    }
+
+    pub(super) fn measure_away(
+        _: &Plan,
+        _: &Path,
+        _: &AtomicBool,
+        _: &dyn Fn(&str),
+    ) -> Result<u8, String> {
+        Err(WITHOUT.to_owned())
     }
 
     pub(super) fn inside(_: &str, _: &AtomicBool) -> Result<u8, String> {
